@@ -1,0 +1,15 @@
+#include "common.hpp"
+
+namespace sqlrank::bindings {
+
+void bind_parallel(nb::module_& m);
+void bind_random(nb::module_& m);
+
+}  // namespace sqlrank::bindings
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of sqlrank: kernels on NumPy arrays. Internal: use the public functions.";
+  m.attr("isa") = sqlrank::kernels().isa;
+  sqlrank::bindings::bind_parallel(m);
+  sqlrank::bindings::bind_random(m);
+}

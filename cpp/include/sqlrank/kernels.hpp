@@ -1,0 +1,18 @@
+// The table of one instruction set's kernels. The module opens the object that fits the machine and asks for it.
+#pragma once
+
+#include "sqlrank/random.hpp"
+
+namespace sqlrank {
+
+struct Kernels {
+  const char* isa;
+  const RandomKernels* random;
+};
+
+// The table in use; the module loads it once (cpp/runtime/dispatch.cpp).
+const Kernels& kernels();
+
+}  // namespace sqlrank
+
+extern "C" __attribute__((visibility("default"))) const sqlrank::Kernels* sqlrank_kernels();

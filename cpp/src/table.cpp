@@ -1,0 +1,12 @@
+#include "sqlrank/kernels.hpp"
+
+namespace sqlrank {
+
+extern const RandomKernels random_kernels;
+
+}  // namespace sqlrank
+
+extern "C" const sqlrank::Kernels* sqlrank_kernels() {
+  static const sqlrank::Kernels table{SQLRANK_ISA, &sqlrank::random_kernels};
+  return &table;
+}

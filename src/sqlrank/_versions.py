@@ -1,0 +1,37 @@
+"""What a bug report needs to know about this machine."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import metadata
+
+from sqlrank import _core
+from sqlrank._threads import explain_threads
+
+_PACKAGES = ("sqlrank", "numpy", "scipy", "polars", "safetensors", "rich", "implicit", "optuna", "matplotlib")
+
+
+def versions() -> dict[str, str]:
+    """Return versions and machine facts as plain text, in printing order."""
+    threads, reason = explain_threads()
+    facts = {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "instruction set": str(_core.isa),
+        "threads": f"{threads} ({reason})",
+    }
+    for package in _PACKAGES:
+        try:
+            facts[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            facts[package] = "not installed"
+    return facts
+
+
+def show_versions() -> None:
+    """Print the versions and machine facts that belong into a bug report."""
+    facts = versions()
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:<{width}}  {value}")
