@@ -18,7 +18,7 @@ def set_threads(threads: int | None) -> None:
 
 
 def resolve_threads(threads: int | None = None) -> int:
-    """Return the number of threads: argument > `set_threads` > SQLRANK_NUM_THREADS > OMP_NUM_THREADS > the machine.
+    """Return how many: argument > `set_threads` > SQLRANK_NUM_THREADS > OMP_NUM_THREADS > the machine.
 
     The machine's number is the smaller of the processors this process may use and the container's CPU quota.
     """
