@@ -3,10 +3,11 @@
 namespace sqlrank {
 
 extern const RandomKernels random_kernels;
+extern const EngineKernels engine_kernels;
 
 }  // namespace sqlrank
 
 extern "C" const sqlrank::Kernels* sqlrank_kernels() {
-  static const sqlrank::Kernels table{SQLRANK_ISA, &sqlrank::random_kernels};
+  static const sqlrank::Kernels table{SQLRANK_ISA, &sqlrank::random_kernels, &sqlrank::engine_kernels};
   return &table;
 }

@@ -1,6 +1,7 @@
 // The table of one instruction set's kernels. The module opens the object that fits the machine and asks for it.
 #pragma once
 
+#include "sqlrank/engine.hpp"
 #include "sqlrank/random.hpp"
 
 namespace sqlrank {
@@ -8,6 +9,7 @@ namespace sqlrank {
 struct Kernels {
   const char* isa;
   const RandomKernels* random;
+  const EngineKernels* engine;
 };
 
 // The table in use; the module loads it once (cpp/runtime/dispatch.cpp).
