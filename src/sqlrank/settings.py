@@ -1,8 +1,8 @@
 """Settings: what changes *what is learnt*, in one frozen, validated object per model.
 
-A settings class is a frozen dataclass whose fields are made by :func:`setting`. Everything that needs to know about
-settings is generated from it: validation, ``get_params``/``set_params``, TOML keys, command-line flags, the search space
-of the tuner and the documentation. Defaults are written once.
+A settings class is a frozen dataclass whose fields are made by :func:`setting`. Everything that needs to know
+about settings is generated from it: validation, ``get_params``/``set_params``, TOML keys, command-line flags, the
+search space of the tuner and the documentation. Defaults are written once.
 """
 
 from __future__ import annotations

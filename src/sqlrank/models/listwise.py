@@ -1,0 +1,311 @@
+"""What all models trained on list losses share: settings, fit, partial_fit, fold-in."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sqlrank.models.factors import FactorModel
+from sqlrank.models.lists import ItemLists
+
+from sqlrank import _core
+from sqlrank._arrays import padded_rows
+from sqlrank._threads import resolve_threads
+from sqlrank.data import Interactions
+from sqlrank.errors import ConfigError, DataError
+from sqlrank.losses import ListLoss
+from sqlrank.models.growth import merge_events
+from sqlrank.settings import Search, Settings, setting
+from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
+from sqlrank.training.early_stopping import EarlyStopping
+from sqlrank.training.lists import ListData
+from sqlrank.training.loop import run_epochs
+from sqlrank.training.progress import progress_callback
+from sqlrank.training.steps import CurvatureSteps, FixedSteps, StepRule
+from sqlrank.training.trainer import ListTrainer, make_engine
+
+USERS, ITEMS = 0, 1  # sides, for the streams of initial factors
+FOLD_IN_STEPS = 32
+
+
+@dataclass(frozen=True)
+class ListwiseSettings(Settings):
+    """Settings shared by the models that are trained on lists."""
+
+    feedback: str = setting(
+        "auto",
+        "explicit ranks the rated items by their ratings, implicit ranks events before unseen items; auto looks "
+        "whether the data has ratings that differ",
+        words=("auto", "explicit", "implicit"),
+    )
+    rank: int = setting(
+        64,
+        "numbers per user and per item",
+        int,
+        low=1,
+        high=65536,
+        search=Search(choices=(16, 32, 64, 128)),
+    )
+    epochs: int = setting(40, "passes over all lists", int, low=1)
+    learning_rate: float | str = setting(
+        "auto",
+        "step size: auto takes each row's from its curvature, a number is the paper's fixed schedule",
+        float,
+        low=0,
+        above_low=True,
+        words=("auto",),
+    )
+    decay: float = setting(
+        0.97,
+        "factor on the step size after every epoch",
+        float,
+        low=0,
+        above_low=True,
+        high=1,
+        search=Search(0.85, 1.0),
+    )
+    regularization: float = setting(
+        4.0,
+        "lambda, the weight of the squared factors; sums over a list are not divided by its length",
+        float,
+        low=0,
+        search=Search(0.3, 30.0, log=True),
+    )
+    negatives: int = setting(
+        3,
+        "implicit feedback: unseen items drawn anew in every epoch, per event",
+        int,
+        low=0,
+        high=1000,
+        search=Search(choices=(1, 3, 5, 10)),
+    )
+    queue: str = setting(
+        "fresh", "fresh breaks ties and draws negatives anew in every epoch", words=("fresh", "frozen")
+    )
+    init_scale: float = setting(
+        0.1, "standard deviation of the initial factors", float, low=0, above_low=True
+    )
+
+
+class ListwiseModel(FactorModel):
+    """A factor model that minimises a list loss. Subclasses name the loss."""
+
+    settings_class: ClassVar[type[ListwiseSettings]] = ListwiseSettings
+    settings: ListwiseSettings
+
+    _values: NDArray[np.float32] | None = None  # ratings of the seen items, where the feedback is explicit
+    _history: Sequence[EpochRecord] = ()
+    best_epoch: int | None = None
+    """The epoch that early stopping chose, None without it."""
+
+    @abstractmethod
+    def loss(self) -> ListLoss:
+        """Return the list loss that is minimised."""
+
+    @property
+    def history(self) -> pl.DataFrame:
+        """Epoch, seconds, objective and metrics of the last fit or partial_fit.
+
+        The objective is that of the factors the epoch started from, on the epoch's own lists.
+        """
+        return history_table(self._history)
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether the model was fitted on ratings."""
+        return self._values is not None
+
+    # ---- learning -----------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Interactions,
+        *,
+        validation: Interactions | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: bool | str | Callback = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
+        """Learn from `train`, from scratch. With `validation` data, stop early and keep the best epoch.
+
+        The same seed gives the same bits for any number of threads. Ctrl-C keeps the last complete epoch.
+        """
+        settings = self.settings
+        _check_trainable(train, validation)
+        explicit = _is_explicit(settings.feedback, train)
+        self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
+        self._values = train.values if explicit else None
+        users = padded_rows(train.n_users, settings.rank)
+        items = padded_rows(train.n_items, settings.rank)
+        width = resolve_threads(threads)
+        _core.normal_rows(seed, USERS, 0, settings.rank, settings.init_scale, users, width)
+        _core.normal_rows(seed, ITEMS, 0, settings.rank, settings.init_scale, items, width)
+        steps: StepRule
+        if isinstance(settings.learning_rate, str):
+            steps = CurvatureSteps(settings.decay)
+        else:
+            steps = FixedSteps(settings.learning_rate, settings.decay)
+        hooks = _hooks(validation, progress, callbacks)
+        return self._train(users, items, steps, settings.epochs, validation, seed, width, hooks)
+
+    def partial_fit(
+        self,
+        events: Interactions,
+        *,
+        epochs: int | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: bool | str | Callback = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
+        """Go on with new events: users and items may be new, and the vocabularies grow behind the known ones.
+
+        New users are folded in first; then all factors are trained on all events for `epochs` epochs (an eighth of
+        a full fit where not given). A pair that was there before takes the new value.
+        """
+        old_users, old_items = self.user_factors, self.item_factors
+        if self.is_explicit and events.values is None:
+            raise DataError("the model was fitted on ratings; partial_fit needs events with ratings too")
+        width = resolve_threads(threads)
+        rank = self.settings.rank
+        merged = merge_events(self.users, self.items, self.seen, self._values, events)
+        users, items = padded_rows(len(merged.users), rank), padded_rows(len(merged.items), rank)
+        _core.normal_rows(seed, ITEMS, 0, rank, self.settings.init_scale, items, width)
+        users[: len(old_users), :rank] = old_users
+        items[: len(old_items), :rank] = old_items
+        self._remember(merged.users, merged.items, ItemLists(merged.indptr, merged.indices))
+        self._values = merged.values
+        self._set_factors(users, items, rank)
+        first_new = merged.indptr[len(old_users)]
+        users[len(old_users) :] = self._fold_in(
+            merged.indptr[len(old_users) :] - first_new,
+            merged.indices[first_new:],
+            None if merged.values is None else merged.values[first_new:],
+            width,
+        )
+        planned = epochs or max(1, round(self.settings.epochs / 8))
+        hooks = _hooks(None, progress, callbacks)
+        return self._train(users, items, CurvatureSteps(), planned, None, seed, width, hooks)
+
+    def _train(
+        self,
+        users: NDArray[np.float32],
+        items: NDArray[np.float32],
+        steps: StepRule,
+        epochs: int,
+        validation: Interactions | None,
+        seed: int,
+        threads: int,
+        hooks: Sequence[Callback],
+    ) -> Self:
+        settings = self.settings
+        trainer = ListTrainer(
+            self._lists(*self.seen, self._values, threads),
+            self.loss(),
+            users,
+            items,
+            steps=steps,
+            regularization=settings.regularization,
+            negatives=settings.negatives,
+            frozen_queue=settings.queue == "frozen",
+            seed=seed,
+            threads=threads,
+        )
+        run = TrainingRun(self, epochs, validation, trainer.entries, threads, seed)
+        self._history = run.history
+        run_epochs(run, trainer, hooks, lambda u, v: self._set_factors(u, v, settings.rank))
+        self.best_epoch = run.best_epoch
+        return self
+
+    def _lists(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float32] | None,
+        threads: int,
+    ) -> ListData:
+        return ListData.from_rows(indptr, indices, values, len(self.items), threads)
+
+    # ---- state --------------------------------------------------------------------------------------------------
+
+    def _copy_state(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return self._user_factors.copy(), self._item_factors.copy()
+
+    def _restore_state(self, state: tuple[NDArray[np.float32], NDArray[np.float32]]) -> None:
+        self._set_factors(*state, self.settings.rank)
+
+    def _state(self) -> dict[str, NDArray[Any]]:
+        values = {} if self._values is None else {"seen_values": self._values}
+        return {**super()._state(), **values}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
+        super()._restore(arrays, facts)
+        self._values = arrays.get("seen_values")
+
+    # ---- fold-in ------------------------------------------------------------------------------------------------
+
+    def _fold_in(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float32] | None,
+        threads: int | None,
+    ) -> NDArray[np.float32]:
+        """Solve the list problem of users never seen, the item factors held fixed.
+
+        Every history draws from the same stream of random numbers: the rows do not depend on each other's company.
+        """
+        if self.is_explicit and values is None:
+            raise DataError("the model was fitted on ratings: give histories as lists of (item, rating)")
+        width = resolve_threads(threads)
+        items = self._item_factors
+        rows = np.empty((len(indptr) - 1, items.shape[1]), np.float32)
+        rows[:] = self._user_factors.mean(axis=0, dtype=np.float64)
+        data = self._lists(indptr, indices, values if self.is_explicit else None, width)
+        engine = make_engine(
+            data, self.loss(), self.settings.negatives, seed=0, stride=items.shape[1], keyed_by_user=False
+        )
+        engine.solve_users(
+            items,
+            rows,
+            epochs=FOLD_IN_STEPS,
+            rate=1.0,
+            regularization=self.settings.regularization,
+            automatic=True,
+            threads=width,
+        )
+        return rows
+
+
+def _is_explicit(feedback: str, data: Interactions) -> bool:
+    if feedback == "explicit" and data.values is None:
+        raise ConfigError('feedback is "explicit", but the data has no ratings')
+    if feedback != "auto":
+        return feedback == "explicit"
+    return data.values is not None and len(data) > 0 and bool(data.values.min() < data.values.max())
+
+
+def _check_trainable(train: Interactions, validation: Interactions | None) -> None:
+    if len(train) == 0:
+        raise DataError("the training data has no events")
+    if validation is not None and (validation.users != train.users or validation.items != train.items):
+        raise DataError(
+            "validation and training data have different ids: split one data set (sqlrank.split), or use "
+            "validation.with_vocabularies(train.users, train.items)"
+        )
+
+
+def _hooks(
+    validation: Interactions | None, progress: bool | str | Callback, callbacks: Sequence[Callback]
+) -> list[Callback]:
+    hooks = list(callbacks)
+    if validation is not None and not any(isinstance(c, EarlyStopping) for c in hooks):
+        hooks.append(EarlyStopping())
+    shown = progress_callback(progress)
+    return hooks if shown is None else [*hooks, shown]
