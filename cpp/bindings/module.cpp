@@ -4,6 +4,7 @@ namespace sqlrank::bindings {
 
 void bind_parallel(nb::module_& m);
 void bind_random(nb::module_& m);
+void bind_topk(nb::module_& m);
 void bind_engine(nb::module_& m);
 
 }  // namespace sqlrank::bindings
@@ -13,5 +14,6 @@ NB_MODULE(_core, m) {
   m.attr("isa") = sqlrank::kernels().isa;
   sqlrank::bindings::bind_parallel(m);
   sqlrank::bindings::bind_random(m);
+  sqlrank::bindings::bind_topk(m);
   sqlrank::bindings::bind_engine(m);
 }

@@ -3,11 +3,12 @@
 namespace sqlrank {
 
 extern const RandomKernels random_kernels;
+extern const TopKKernels topk_kernels;
 extern const EngineKernels engine_kernels;
 
 }  // namespace sqlrank
 
 extern "C" const sqlrank::Kernels* sqlrank_kernels() {
-  static const sqlrank::Kernels table{SQLRANK_ISA, &sqlrank::random_kernels, &sqlrank::engine_kernels};
+  static const sqlrank::Kernels table{SQLRANK_ISA, &sqlrank::random_kernels, &sqlrank::topk_kernels, &sqlrank::engine_kernels};
   return &table;
 }

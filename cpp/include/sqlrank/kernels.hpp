@@ -3,12 +3,14 @@
 
 #include "sqlrank/engine.hpp"
 #include "sqlrank/random.hpp"
+#include "sqlrank/topk.hpp"
 
 namespace sqlrank {
 
 struct Kernels {
   const char* isa;
   const RandomKernels* random;
+  const TopKKernels* topk;
   const EngineKernels* engine;
 };
 

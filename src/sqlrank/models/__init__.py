@@ -1,0 +1,8 @@
+"""The models, and the contract they share."""
+
+from sqlrank.models.base import Recommender
+from sqlrank.models.factors import FactorModel
+from sqlrank.models.lists import ItemLists
+from sqlrank.models.ranked import RankedLists
+
+__all__ = ["FactorModel", "ItemLists", "RankedLists", "Recommender"]
