@@ -2,13 +2,17 @@
 
 from sqlrank._threads import set_threads
 from sqlrank._versions import show_versions
+from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
+from sqlrank.models import SQLRank
 
 __all__ = [
     "ConfigError",
     "DataError",
     "FormatError",
+    "Interactions",
     "NotFittedError",
+    "SQLRank",
     "SqlrankError",
     "set_threads",
     "show_versions",
