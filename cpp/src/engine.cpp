@@ -139,6 +139,7 @@ class Engine {
     turned_users_.resize(size);
     turned_coefficients_.resize(size);
     if (automatic) {
+      user_norms_.resize(static_cast<std::size_t>(source_.users));
       entry_curvature_.resize(size);
       turned_curvature_.resize(size);
       item_curvature_.assign(static_cast<std::size_t>(source_.catalogue), 0.0);
@@ -197,6 +198,7 @@ class Engine {
     for (std::int64_t c = 0; c < stride_; ++c) new_row[c] = old_row[c] - length * gradient[c];
     if (ForItems) {
       if (step.automatic) {
+        user_norms_[u] = static_cast<float>(squared_norm(new_row, stride_));
         for (std::int64_t i = 0; i < n; ++i) w.scores[i] -= length * w.moves[i];
       } else {
         rows_.dots(new_row, f.items, list, n, w.scores.data());
@@ -211,11 +213,8 @@ class Engine {
   // steps.
   double curvature_step(const float* gradient, const float* bound, const float* moves, std::int64_t n,
                         double lambda) const {
-    double bent = 0.0;
-#pragma omp simd reduction(+ : bent)
-    for (std::int64_t i = 0; i < n; ++i) bent += static_cast<double>(bound[i] * moves[i] * moves[i]);
     const double squared = squared_norm(gradient, stride_);
-    const double denominator = bent + lambda * squared;
+    const double denominator = bend(bound, moves, n) + lambda * squared;
     return denominator > 0.0 ? squared / denominator : 0.0;
   }
 
@@ -272,30 +271,35 @@ class Engine {
         if (!first) {
           for (std::int64_t c = 0; c < stride_; ++c) gradient[c] += row[c];
         }
-        if (step.automatic) item_curvature_[j] += bent_along(w, factors, j, at, n);
+        if (step.automatic) item_curvature_[j] += item_bend(w, factors, j, at, n);
       }
     });
   }
 
-  // Automatic steps: the curvature of an item's part of the loss along its last gradient. The gradient of this epoch is
-  // only known when its last block is done, and its entries are gone by then. Before the first epoch: along the row
-  // itself.
-  double bent_along(Worker& w, const Factors& f, std::int64_t j, std::int64_t at, std::int64_t n) {
-    const float* last = direction_.data() + j * stride_;
-    double squared = squared_norm(last, stride_);
-    if (squared == 0.0) {
-      last = f.items + j * stride_;
-      squared = squared_norm(last, stride_);
-    }
-    if (n == 0 || squared == 0.0) return 0.0;
-    if (static_cast<std::int64_t>(w.item_moves.size()) < n) w.item_moves.resize(static_cast<std::size_t>(n));
-    rows_.dots(last, f.next_users, turned_users_.data() + at, n, w.item_moves.data());
-    const float* moves = w.item_moves.data();
+  // Automatic steps: how much an item's part of the loss bends along its gradient. The gradient of this epoch is only
+  // known when its last block is done, and its entries are gone by then. So: along the last gradient, plus what one
+  // entry bends along itself (entries with fresh users are not in the last gradient). Before there is a last gradient,
+  // the trace of the Hessian: a bound along any direction.
+  double item_bend(Worker& w, const Factors& f, std::int64_t j, std::int64_t at, std::int64_t n) {
+    if (n == 0) return 0.0;
+    const std::int32_t* users = turned_users_.data() + at;
     const float* bound = turned_curvature_.data() + at;
-    double bent = 0.0;
-#pragma omp simd reduction(+ : bent)
-    for (std::int64_t i = 0; i < n; ++i) bent += static_cast<double>(bound[i] * moves[i] * moves[i]);
-    return bent / squared;
+    double trace = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) trace += static_cast<double>(bound[i] * user_norms_[users[i]]);
+    const float* last = direction_.data() + j * stride_;
+    const double squared = squared_norm(last, stride_);
+    if (squared == 0.0) return trace;
+    if (static_cast<std::int64_t>(w.item_moves.size()) < n) w.item_moves.resize(static_cast<std::size_t>(n));
+    rows_.dots(last, f.next_users, users, n, w.item_moves.data());
+    return bend(bound, w.item_moves.data(), n) / squared + trace / static_cast<double>(n);
+  }
+
+  // Sum of h_i moves_i^2.
+  static double bend(const float* bound, const float* moves, std::int64_t n) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(bound[i] * moves[i] * moves[i]);
+    return sum;
   }
 
   void item_step(Executor& executor, const Factors& f, const StepSettings& step) {
@@ -344,7 +348,7 @@ class Engine {
   std::vector<double> values_, item_curvature_;
   std::vector<std::int32_t> entry_items_, turned_users_, slice_counts_;
   std::vector<float> entry_coefficients_, entry_curvature_, turned_coefficients_, turned_curvature_, gradient_,
-      direction_;
+      direction_, user_norms_;
 };
 
 namespace {

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlrank.models.lists import ItemLists
 
 from sqlrank.data import Interactions, Vocabulary
+from sqlrank.models.lists import ItemLists
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sqlrank.models.factors import FactorModel
-from sqlrank.models.lists import ItemLists
 
 from sqlrank import _core
 from sqlrank._arrays import padded_rows
@@ -19,7 +17,9 @@ from sqlrank._threads import resolve_threads
 from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.losses import ListLoss
+from sqlrank.models.factors import FactorModel
 from sqlrank.models.growth import merge_events
+from sqlrank.models.lists import ItemLists
 from sqlrank.settings import Search, Settings, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
 from sqlrank.training.early_stopping import EarlyStopping
@@ -51,7 +51,7 @@ class ListwiseSettings(Settings):
         high=65536,
         search=Search(choices=(16, 32, 64, 128)),
     )
-    epochs: int = setting(40, "passes over all lists", int, low=1)
+    epochs: int = setting(60, "passes over all lists", int, low=1)
     learning_rate: float | str = setting(
         "auto",
         "step size: auto takes each row's from its curvature, a number is the paper's fixed schedule",
@@ -70,7 +70,7 @@ class ListwiseSettings(Settings):
         search=Search(0.85, 1.0),
     )
     regularization: float = setting(
-        4.0,
+        3.0,
         "lambda, the weight of the squared factors; sums over a list are not divided by its length",
         float,
         low=0,

@@ -37,7 +37,7 @@ class FixedSteps(StepRule):
         """Accept every finite objective that is not ten times the first one; stop at others."""
         if self._first is None:
             self._first = objective
-        if math.isfinite(objective) and objective <= 10 * self._first:
+        if math.isfinite(objective) and objective <= 10 * abs(self._first) + 1:
             return True
         raise ConfigError(
             f"the objective went from {self._first:.4g} to {objective:.4g} in epoch {epoch}: learning_rate is too "
@@ -52,31 +52,33 @@ class FixedSteps(StepRule):
 class CurvatureSteps(StepRule):
     """Every row steps by its own curvature; all steps are halved when the objective rises all the same.
 
-    On the same lists (a frozen queue) no rise is accepted, so the objective falls in every epoch. Fresh lists move
-    the objective a little by themselves: then a rise of up to 2 % passes.
+    On the same lists (a frozen queue) no rise is accepted, so the objective falls in every epoch until rounding
+    decides: then the steps have shrunk to nothing. Fresh lists move the objective by themselves, so there only an
+    explosion, twice the first objective, is taken back.
     """
 
     automatic = True
-    _patience = 30
+    _smallest = 2.0**-40
 
     def __init__(self, decay: float = 1.0) -> None:
         self.rate = 1.0
         self._decay = decay
+        self._first = math.inf
         self._last = math.inf
-        self._halvings = 0
 
     def accepts(self, epoch: int, objective: float, same_lists: bool) -> bool:
         """Accept an objective that did not rise; halve the steps otherwise."""
-        allowed = self._last if same_lists else self._last * 1.02
-        if math.isfinite(objective) and objective <= allowed:
+        if self._first == math.inf and math.isfinite(objective):
+            self._first = objective
+        allowed = self._last if same_lists else 2 * abs(self._first) + 1
+        if math.isfinite(objective) and (objective <= allowed or self.rate < self._smallest):
             self._last = objective
             return True
         self.rate *= 0.5
-        self._halvings += 1
-        if self._halvings > self._patience or not math.isfinite(self._last):
+        if self.rate < self._smallest and not math.isfinite(objective):
             raise ConfigError(
-                f"the objective is {objective:.4g} in epoch {epoch} and does not fall with ever smaller steps: "
-                "raise regularization, lower init_scale, or look for extreme values in the data"
+                f"the objective is {objective:.4g} in epoch {epoch} and does not become finite with ever smaller "
+                "steps: lower init_scale or raise regularization"
             )
         return False
 
