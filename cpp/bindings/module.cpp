@@ -2,6 +2,7 @@
 
 namespace sqlrank::bindings {
 
+void bind_interactions(nb::module_& m);
 void bind_parallel(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_topk(nb::module_& m);
@@ -12,6 +13,7 @@ void bind_engine(nb::module_& m);
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of sqlrank: kernels on NumPy arrays. Internal: use the public functions.";
   m.attr("isa") = sqlrank::kernels().isa;
+  sqlrank::bindings::bind_interactions(m);
   sqlrank::bindings::bind_parallel(m);
   sqlrank::bindings::bind_random(m);
   sqlrank::bindings::bind_topk(m);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sqlrank/engine.hpp"
+#include "sqlrank/interactions.hpp"
 #include "sqlrank/random.hpp"
 #include "sqlrank/topk.hpp"
 
@@ -9,6 +10,7 @@ namespace sqlrank {
 
 struct Kernels {
   const char* isa;
+  const InteractionsKernels* interactions;
   const RandomKernels* random;
   const TopKKernels* topk;
   const EngineKernels* engine;

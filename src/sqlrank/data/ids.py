@@ -11,7 +11,7 @@ import polars as pl
 
 from sqlrank.errors import DataError
 
-__all__ = ["as_ids", "close_matches", "id_type", "normalize_ids"]
+__all__ = ["as_ids", "close_matches", "from_objects", "id_type", "normalize_ids"]
 
 _FLOAT_TYPES = (pl.Float32, pl.Float64)
 
@@ -39,35 +39,40 @@ def id_type(dtype: pl.DataType, what: str) -> type[pl.Int64] | type[pl.String]:
     raise DataError(f"{what}: values of type {dtype} cannot be ids; convert them to integers or strings.")
 
 
-def normalize_ids(series: pl.Series, what: str) -> pl.Series:
-    """The same ids as Int64 or String; whole floats (a pandas column with gaps) become integers."""
+def normalize_ids(series: pl.Series, what: str, first: int = 1, unit: str = "row") -> pl.Series:
+    """The same ids as Int64 or String; whole floats (a pandas column with gaps) become integers.
+
+    ``first`` and ``unit`` say how messages number the rows.
+    """
     if isinstance(series.dtype, pl.Null):
         return series.cast(pl.Int64)
     target = id_type(series.dtype, what)
     if isinstance(series.dtype, _FLOAT_TYPES):
-        return _whole_numbers(series, what)
+        return _whole_numbers(series, what, first, unit)
     if isinstance(series.dtype, (pl.UInt64, pl.Int128, pl.UInt128)):
-        return _narrowed(series, what)
+        return _narrowed(series, what, first, unit)
     return series if series.dtype == target else series.cast(target)
 
 
-def _whole_numbers(series: pl.Series, what: str) -> pl.Series:
+def _whole_numbers(series: pl.Series, what: str, first: int, unit: str) -> pl.Series:
     series = series.cast(pl.Float64).fill_nan(None)
     # Above 2**53 neighbouring integers share one float: two people would silently become one.
     bad = (series != series.floor()) | (series.abs() > 2.0**53)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        raise DataError(f"{what}: row {row + 1} has the id {series[row]!r}, which is not a whole number.")
+        raise DataError(
+            f"{what}: {unit} {row + first} has the id {series[row]!r}, which is not a whole number."
+        )
     return series.cast(pl.Int64)
 
 
-def _narrowed(series: pl.Series, what: str) -> pl.Series:
+def _narrowed(series: pl.Series, what: str, first: int, unit: str) -> pl.Series:
     narrow = series.cast(pl.Int64, strict=False)
     lost = narrow.is_null() & series.is_not_null()
     if lost.any():
         row = int(lost.arg_max() or 0)
         raise DataError(
-            f"{what}: row {row + 1} has the id {series[row]}, which does not fit into 64 signed bits."
+            f"{what}: {unit} {row + first} has the id {series[row]}, which does not fit into 64 signed bits."
         )
     return narrow
 
@@ -103,38 +108,43 @@ def _is_object_column(values: Any) -> bool:
     return str(getattr(values, "dtype", "")) == "object"
 
 
-def from_objects(values: Iterable[Any], what: str) -> pl.Series:
-    """A series from Python objects; every value must be an int, or every value a str (None is a null)."""
+def from_objects(values: Iterable[Any], what: str, first: int = 1) -> pl.Series:
+    """A series from Python objects: all integers or all strings (None is a null).
+
+    ``first`` is the number of the first row in messages.
+    """
     items: Sequence[Any] = values if isinstance(values, (list, tuple)) else list(values)
     kinds = {type(value) for value in items} - {type(None)}
     if kinds == {str}:
         return pl.Series(items, dtype=pl.String)
     if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        return _from_ints(items, what)
+        return _from_ints(items, what, first)
     if all(issubclass(kind, (int, float, np.number)) and kind is not bool for kind in kinds):
         return pl.Series([None if value is None else float(value) for value in items], dtype=pl.Float64)
     if all(issubclass(kind, str) for kind in kinds):
         return pl.Series([None if value is None else str(value) for value in items], dtype=pl.String)
-    raise DataError(_mixed_message(items, what))
+    raise DataError(_mixed_message(items, what, first))
 
 
-def _from_ints(items: Sequence[Any], what: str) -> pl.Series:
+def _from_ints(items: Sequence[Any], what: str, first: int) -> pl.Series:
     try:
         return pl.Series([None if value is None else int(value) for value in items], dtype=pl.Int64)
     except (OverflowError, TypeError) as error:
         row = next(i for i, v in enumerate(items) if v is not None and not -(2**63) <= int(v) < 2**63)
         raise DataError(
-            f"{what}: row {row + 1} has the id {items[row]}, which does not fit into 64 signed bits."
+            f"{what}: row {row + first} has the id {items[row]}, which does not fit into 64 signed bits."
         ) from error
 
 
-def _mixed_message(items: Sequence[Any], what: str) -> str:
+def _mixed_message(items: Sequence[Any], what: str, start: int) -> str:
     first: dict[str, tuple[int, Any]] = {}
     for row, value in enumerate(items):
         missing = value is None or (isinstance(value, float) and value != value)
         if not missing:
             first.setdefault(type(value).__name__, (row, value))
-    shown = ", ".join(f"{value!r} ({kind}, row {row + 1})" for kind, (row, value) in list(first.items())[:3])
+    shown = ", ".join(
+        f"{value!r} ({kind}, row {row + start})" for kind, (row, value) in list(first.items())[:3]
+    )
     if len(first) == 1:
         return f"{what}: {shown} cannot be an id; convert the ids to integers or strings."
     return f"{what}: ids of mixed type: {shown}; make them all integers or all strings."
