@@ -136,8 +136,7 @@ class Engine {
     const auto size = static_cast<std::size_t>(largest);
     entry_items_.resize(size);
     entry_coefficients_.resize(size);
-    turned_users_.resize(size);
-    turned_coefficients_.resize(size);
+    turned_.resize(size);
     if (automatic) {
       user_norms_.resize(static_cast<std::size_t>(source_.users));
       entry_curvature_.resize(size);
@@ -182,16 +181,16 @@ class Engine {
     w.builder.build(source_, u, number, list);
     const float* levels = source_.levels == nullptr ? nullptr : source_.levels + source_.starts[u];
     const List entries{w.scores.data(), n, levels, positives_of(source_, u)};
-    rows_.dots(old_row, f.items, list, n, w.scores.data());
+    rows_.dots(old_row, f.items, Rows{list}, n, w.scores.data());
     float* bound = step.automatic ? w.curvature.data() : nullptr;
     const double value = loss.template operator()<true>(entries, w.loss, coefficients, bound);
     float* gradient = w.row.data();
-    rows_.weighted_sum(f.items, list, coefficients, n, gradient);
+    rows_.weighted_sum(f.items, Rows{list, coefficients}, n, gradient);
     const auto lambda = static_cast<float>(step.regularization);
     for (std::int64_t c = 0; c < stride_; ++c) gradient[c] += lambda * old_row[c];
     double rate = step.rate;
     if (step.automatic) {
-      rows_.dots(gradient, f.items, list, n, w.moves.data());
+      rows_.dots(gradient, f.items, Rows{list}, n, w.moves.data());
       rate *= curvature_step(gradient, bound, w.moves.data(), n, step.regularization);
     }
     const auto length = static_cast<float>(rate);
@@ -201,7 +200,7 @@ class Engine {
         user_norms_[u] = static_cast<float>(squared_norm(new_row, stride_));
         for (std::int64_t i = 0; i < n; ++i) w.scores[i] -= length * w.moves[i];
       } else {
-        rows_.dots(new_row, f.items, list, n, w.scores.data());
+        rows_.dots(new_row, f.items, Rows{list}, n, w.scores.data());
       }
       loss.template operator()<false>(entries, w.loss, coefficients, curvature);
     }
@@ -248,8 +247,7 @@ class Engine {
       for (std::int64_t u = tasks_[slice_begin(s)]; u < tasks_[slice_begin(s + 1)]; ++u) {
         for (std::int64_t e = offsets_[u] - base_; e < offsets_[u + 1] - base_; ++e) {
           const std::int32_t to = next[entry_items_[e]]++;
-          turned_users_[to] = static_cast<std::int32_t>(u);
-          turned_coefficients_[to] = entry_coefficients_[e];
+          turned_[to] = {static_cast<std::int32_t>(u), entry_coefficients_[e]};
           if (automatic) turned_curvature_[to] = entry_curvature_[e];
         }
       }
@@ -266,8 +264,7 @@ class Engine {
       for (std::int64_t j = ranges[r]; j < ranges[r + 1]; ++j) {
         const std::int64_t at = item_starts_[j], n = item_starts_[j + 1] - at;
         float* gradient = gradient_.data() + j * stride_;
-        rows_.weighted_sum(factors.next_users, turned_users_.data() + at, turned_coefficients_.data() + at, n,
-                           first ? gradient : row);
+        rows_.weighted_sum(factors.next_users, WeightedRows{turned_.data() + at}, n, first ? gradient : row);
         if (!first) {
           for (std::int64_t c = 0; c < stride_; ++c) gradient[c] += row[c];
         }
@@ -282,15 +279,15 @@ class Engine {
   // the trace of the Hessian: a bound along any direction.
   double item_bend(Worker& w, const Factors& f, std::int64_t j, std::int64_t at, std::int64_t n) {
     if (n == 0) return 0.0;
-    const std::int32_t* users = turned_users_.data() + at;
+    const WeightedRows entries{turned_.data() + at};
     const float* bound = turned_curvature_.data() + at;
     double trace = 0.0;
-    for (std::int64_t i = 0; i < n; ++i) trace += static_cast<double>(bound[i] * user_norms_[users[i]]);
+    for (std::int64_t i = 0; i < n; ++i) trace += static_cast<double>(bound[i] * user_norms_[entries.row(i)]);
     const float* last = direction_.data() + j * stride_;
     const double squared = squared_norm(last, stride_);
     if (squared == 0.0) return trace;
     if (static_cast<std::int64_t>(w.item_moves.size()) < n) w.item_moves.resize(static_cast<std::size_t>(n));
-    rows_.dots(last, f.next_users, users, n, w.item_moves.data());
+    rows_.dots(last, f.next_users, entries, n, w.item_moves.data());
     return bend(bound, w.item_moves.data(), n) / squared + trace / static_cast<double>(n);
   }
 
@@ -346,9 +343,9 @@ class Engine {
   std::int64_t base_ = 0, entries_ = 0;
   std::vector<Worker> workers_;
   std::vector<double> values_, item_curvature_;
-  std::vector<std::int32_t> entry_items_, turned_users_, slice_counts_;
-  std::vector<float> entry_coefficients_, entry_curvature_, turned_coefficients_, turned_curvature_, gradient_,
-      direction_, user_norms_;
+  std::vector<std::int32_t> entry_items_, slice_counts_;
+  std::vector<WeightedRow> turned_;
+  std::vector<float> entry_coefficients_, entry_curvature_, turned_curvature_, gradient_, direction_, user_norms_;
 };
 
 namespace {

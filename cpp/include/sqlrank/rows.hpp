@@ -53,13 +53,32 @@ inline void prefetch_row(const float* row) {
 
 constexpr std::int64_t kAhead = 8;  // rows fetched ahead of use
 
-// out[i] (+)= query . base[rows[i]]
-template <int Tile>
-void tile_dots(const float* query, const float* base, std::int64_t stride, const std::int32_t* rows, std::int64_t n,
-               bool add, float* out) {
+// Which rows to take, and with what weight: as two arrays, or as an array of pairs.
+struct Rows {
+  const std::int32_t* rows;
+  const float* weights = nullptr;
+  std::int32_t row(std::int64_t i) const { return rows[i]; }
+  float weight(std::int64_t i) const { return weights[i]; }
+};
+
+struct WeightedRow {
+  std::int32_t number;
+  float weight;
+};
+
+struct WeightedRows {
+  const WeightedRow* entries;
+  std::int32_t row(std::int64_t i) const { return entries[i].number; }
+  float weight(std::int64_t i) const { return entries[i].weight; }
+};
+
+// out[i] (+)= query . base[row i]
+template <int Tile, class Terms>
+void tile_dots(const float* query, const float* base, std::int64_t stride, Terms terms, std::int64_t n, bool add,
+               float* out) {
   v16 q[Tile];
   for (int v = 0; v < Tile; ++v) q[v] = load16(query + v * kLane);
-  const auto row = [&](std::int64_t i) { return base + rows[i] * stride; };
+  const auto row = [&](std::int64_t i) { return base + terms.row(i) * stride; };
   std::int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     if (i + kAhead + 4 <= n) {
@@ -81,19 +100,19 @@ void tile_dots(const float* query, const float* base, std::int64_t stride, const
   }
 }
 
-// out (+)= sum of weights[i] * base[rows[i]]. Long sums are cut into chunks, whose totals are added in double.
-template <int Tile>
-void tile_weighted_sum(const float* base, std::int64_t stride, const std::int32_t* rows, const float* weights,
-                       std::int64_t n, float* out) {
+// out = sum of weight i * base[row i]. Long sums are cut into chunks, whose totals are added in double.
+template <int Tile, class Terms>
+void tile_weighted_sum(const float* base, std::int64_t stride, Terms terms, std::int64_t n, float* out) {
   constexpr std::int64_t kChunk = 2048;
   double total[Tile * kLane];
   for (std::int64_t begin = 0; begin < n || begin == 0; begin += kChunk) {
     const std::int64_t end = begin + kChunk < n ? begin + kChunk : n;
     v16 sum[Tile] = {};
     for (std::int64_t i = begin; i < end; ++i) {
-      if (i + kAhead < n) prefetch_row<Tile>(base + rows[i + kAhead] * stride);
-      const float* row = base + rows[i] * stride;
-      for (int v = 0; v < Tile; ++v) sum[v] += weights[i] * load16(row + v * kLane);
+      if (i + kAhead < n) prefetch_row<Tile>(base + terms.row(i + kAhead) * stride);
+      const float* row = base + terms.row(i) * stride;
+      const float weight = terms.weight(i);
+      for (int v = 0; v < Tile; ++v) sum[v] += weight * load16(row + v * kLane);
     }
     if (n <= kChunk) {
       for (int v = 0; v < Tile; ++v) store16(out + v * kLane, sum[v]);
@@ -116,23 +135,24 @@ class RowKernels {
     last_ = static_cast<int>(vectors - (tiles_ - 1) * kMaxTile);
   }
 
-  // out[i] = query . base[rows[i]]
-  void dots(const float* query, const float* base, const std::int32_t* rows, std::int64_t n, float* out) const {
+  // out[i] = query . base[row i]
+  template <class Terms>
+  void dots(const float* query, const float* base, Terms terms, std::int64_t n, float* out) const {
     for (std::int64_t t = 0; t < tiles_; ++t) {
       const std::int64_t first = t * kMaxTile * kLane;
       dispatch(t, [&](auto tile) {
-        tile_dots<decltype(tile)::value>(query + first, base + first, stride_, rows, n, t > 0, out);
+        tile_dots<decltype(tile)::value>(query + first, base + first, stride_, terms, n, t > 0, out);
       });
     }
   }
 
-  // out = sum of weights[i] * base[rows[i]]
-  void weighted_sum(const float* base, const std::int32_t* rows, const float* weights, std::int64_t n,
-                    float* out) const {
+  // out = sum of weight i * base[row i]
+  template <class Terms>
+  void weighted_sum(const float* base, Terms terms, std::int64_t n, float* out) const {
     for (std::int64_t t = 0; t < tiles_; ++t) {
       const std::int64_t first = t * kMaxTile * kLane;
       dispatch(t, [&](auto tile) {
-        tile_weighted_sum<decltype(tile)::value>(base + first, stride_, rows, weights, n, out + first);
+        tile_weighted_sum<decltype(tile)::value>(base + first, stride_, terms, n, out + first);
       });
     }
   }
