@@ -206,6 +206,14 @@ def test_yahoo(write, tmp_path):
 # -- what is not as it should be
 
 
+def test_public_names():
+    import sqlrank
+
+    assert sqlrank.datasets is datasets
+    for name in datasets.__all__:
+        assert getattr(sqlrank.datasets, name).__doc__
+
+
 def test_unknown_name_has_a_close_match():
     with pytest.raises(ConfigError, match=r"'ml1m'.*did you mean 'ml-1m'.*gowalla"):
         datasets.load("ml1m")
