@@ -7,6 +7,7 @@ void bind_parallel(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_topk(nb::module_& m);
 void bind_engine(nb::module_& m);
+void bind_generate(nb::module_& m);
 
 }  // namespace sqlrank::bindings
 
@@ -18,4 +19,5 @@ NB_MODULE(_core, m) {
   sqlrank::bindings::bind_random(m);
   sqlrank::bindings::bind_topk(m);
   sqlrank::bindings::bind_engine(m);
+  sqlrank::bindings::bind_generate(m);
 }

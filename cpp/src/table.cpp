@@ -6,11 +6,16 @@ extern const InteractionsKernels interactions_kernels;
 extern const RandomKernels random_kernels;
 extern const TopKKernels topk_kernels;
 extern const EngineKernels engine_kernels;
+extern const GenerateKernels generate_kernels;
 
 }  // namespace sqlrank
 
 extern "C" const sqlrank::Kernels* sqlrank_kernels() {
-  static const sqlrank::Kernels table{SQLRANK_ISA, &sqlrank::interactions_kernels, &sqlrank::random_kernels,
-                                      &sqlrank::topk_kernels, &sqlrank::engine_kernels};
+  static const sqlrank::Kernels table{SQLRANK_ISA,
+                                      &sqlrank::interactions_kernels,
+                                      &sqlrank::random_kernels,
+                                      &sqlrank::topk_kernels,
+                                      &sqlrank::engine_kernels,
+                                      &sqlrank::generate_kernels};
   return &table;
 }

@@ -2,7 +2,7 @@
 
 from sqlrank._threads import set_threads
 from sqlrank._versions import show_versions
-from sqlrank.data import Interactions, read
+from sqlrank.data import Interactions, datasets, read
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
 from sqlrank.models import SQLRank
 
@@ -14,6 +14,7 @@ __all__ = [
     "NotFittedError",
     "SQLRank",
     "SqlrankError",
+    "datasets",
     "read",
     "set_threads",
     "show_versions",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sqlrank/engine.hpp"
+#include "sqlrank/generate.hpp"
 #include "sqlrank/interactions.hpp"
 #include "sqlrank/random.hpp"
 #include "sqlrank/topk.hpp"
@@ -14,6 +15,7 @@ struct Kernels {
   const RandomKernels* random;
   const TopKKernels* topk;
   const EngineKernels* engine;
+  const GenerateKernels* generate;
 };
 
 // The table in use; the module loads it once (cpp/runtime/dispatch.cpp).
