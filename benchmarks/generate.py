@@ -27,8 +27,8 @@ def measure(kind: str, n_events: int, n_items: int, threads: int | None) -> None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{kind:8} {len(train):>12,} events  {train.n_users:>9,} users x {n_items:,} items"
-        f"  {seconds:6.1f} s (CPU {cpu:.1f} s)  {len(train) / seconds / 1e6:5.2f} M/s  peak {peak:,.0f} MB ({before:,.0f} MB before)"
-        f"  arrays {result:,.0f} MB",
+        f"  {seconds:6.1f} s (CPU {cpu:.1f} s)  {len(train) / seconds / 1e6:5.2f} M/s"
+        f"  peak {peak:,.0f} MB ({before:,.0f} MB before)  arrays {result:,.0f} MB",
         flush=True,
     )
 

@@ -214,6 +214,15 @@ def test_public_names():
         assert getattr(sqlrank.datasets, name).__doc__
 
 
+def test_every_name_is_known_by_its_module():
+    from sqlrank.data.datasets.registry import find
+
+    specs = [find(name) for name in datasets.names()]
+    assert [spec.name for spec in specs] == datasets.names()
+    folders = [spec.folders[0] for spec in specs if spec.name != "foursquare-with-tips"]
+    assert len(set(folders)) == len(folders)  # downloads do not get into each other's way
+
+
 def test_unknown_name_has_a_close_match():
     with pytest.raises(ConfigError, match=r"'ml1m'.*did you mean 'ml-1m'.*gowalla"):
         datasets.load("ml1m")

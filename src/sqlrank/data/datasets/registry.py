@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
-from sqlrank.data.datasets import amazon, foursquare, lightgcn, movielens, oneclass, retail, unbiased
 from sqlrank.data.datasets.dataset import Dataset, share_vocabularies
 from sqlrank.data.datasets.folders import locate
 from sqlrank.data.datasets.spec import Spec
@@ -13,8 +13,17 @@ from sqlrank.errors import ConfigError
 
 __all__ = ["find", "load", "names"]
 
-_MODULES = (movielens, oneclass, lightgcn, foursquare, amazon, unbiased, retail)
-_SPECS: dict[str, Spec] = {spec.name: spec for module in _MODULES for spec in module.SPECS}
+# Which module knows which data sets: `import sqlrank` need not load them all.
+_FAMILIES = {
+    "movielens": ("ml-1m", "ml-100k"),
+    "oneclass": ("ml-1m-oc50",),
+    "lightgcn": ("ml-1m-70-10-20", "gowalla"),
+    "foursquare": ("foursquare", "foursquare-with-tips"),
+    "amazon": ("amazon-musical-instruments",),
+    "unbiased": ("coat", "yahoo-r3"),
+    "retail": ("online-retail",),
+}
+_SPECS: dict[str, Spec] = {}
 
 
 def names() -> list[str]:
@@ -23,14 +32,17 @@ def names() -> list[str]:
     >>> "ml-1m" in names()
     True
     """
-    return list(_SPECS)
+    return [name for family in _FAMILIES.values() for name in family]
 
 
 def find(name: str) -> Spec:
     """What is known about a data set; :class:`ConfigError` with a close match when there is none."""
-    if name not in _SPECS:
+    family = next((module for module, members in _FAMILIES.items() if name in members), None)
+    if family is None:
         hint = close_matches(str(name), names())
         raise ConfigError(f"There is no data set called {name!r}{hint}; there are {', '.join(names())}.")
+    if name not in _SPECS:
+        _SPECS.update({spec.name: spec for spec in import_module(f"{__package__}.{family}").SPECS})
     return _SPECS[name]
 
 
