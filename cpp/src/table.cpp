@@ -17,8 +17,7 @@ extern "C" const sqlrank::Kernels* sqlrank_kernels() {
                                       &sqlrank::random_kernels,
                                       &sqlrank::topk_kernels,
                                       &sqlrank::engine_kernels,
-                                      &sqlrank::generate_kernels};
-  &sqlrank::metric_kernels
-};
-return &table;
+                                      &sqlrank::generate_kernels,
+                                      &sqlrank::metric_kernels};
+  return &table;
 }
