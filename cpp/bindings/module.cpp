@@ -8,6 +8,7 @@ void bind_random(nb::module_& m);
 void bind_topk(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_generate(nb::module_& m);
+void bind_metrics(nb::module_& m);
 
 }  // namespace sqlrank::bindings
 
@@ -20,4 +21,5 @@ NB_MODULE(_core, m) {
   sqlrank::bindings::bind_topk(m);
   sqlrank::bindings::bind_engine(m);
   sqlrank::bindings::bind_generate(m);
+  sqlrank::bindings::bind_metrics(m);
 }

@@ -7,6 +7,7 @@ extern const RandomKernels random_kernels;
 extern const TopKKernels topk_kernels;
 extern const EngineKernels engine_kernels;
 extern const GenerateKernels generate_kernels;
+extern const MetricKernels metric_kernels;
 
 }  // namespace sqlrank
 
@@ -16,6 +17,7 @@ extern "C" const sqlrank::Kernels* sqlrank_kernels() {
                                       &sqlrank::random_kernels,
                                       &sqlrank::topk_kernels,
                                       &sqlrank::engine_kernels,
-                                      &sqlrank::generate_kernels};
+                                      &sqlrank::generate_kernels,
+                                      &sqlrank::metric_kernels};
   return &table;
 }

@@ -4,6 +4,7 @@
 #include "sqlrank/engine.hpp"
 #include "sqlrank/generate.hpp"
 #include "sqlrank/interactions.hpp"
+#include "sqlrank/metrics.hpp"
 #include "sqlrank/random.hpp"
 #include "sqlrank/topk.hpp"
 
@@ -16,6 +17,7 @@ struct Kernels {
   const TopKKernels* topk;
   const EngineKernels* engine;
   const GenerateKernels* generate;
+  const MetricKernels* metrics;
 };
 
 // The table in use; the module loads it once (cpp/runtime/dispatch.cpp).

@@ -1,0 +1,124 @@
+"""`sqlrank.evaluate`: a model, test events, a protocol; numbers one can trust."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sqlrank._threads import resolve_threads
+from sqlrank.data.interactions import Interactions
+from sqlrank.errors import DataError
+from sqlrank.evaluation.kernels import list_metrics
+from sqlrank.evaluation.names import KINDS, Metric, parse_metrics
+from sqlrank.evaluation.protocols import Protocol
+from sqlrank.evaluation.ranking import auc_of_users, ranked_blocks
+from sqlrank.evaluation.result import Evaluation, Summary
+from sqlrank.evaluation.shown import ShownItems
+from sqlrank.evaluation.task import Task, prepare, resolve, seen_rows
+from sqlrank.models.base import Recommender
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: Recommender,
+    test: Interactions,
+    metrics: str | Iterable[str] | None = None,
+    protocol: str | Protocol = "all",
+    *,
+    seen: Interactions | Sequence[Interactions] | None = None,
+    threads: int | None = None,
+) -> Evaluation:
+    """Measure how well a model ranks the test events of its users.
+
+    model       a fitted model
+    test        what the users did later; ids are matched with the model's, vocabularies need not be the same
+    metrics     names such as "ndcg@10" (see `sqlrank.evaluation.metrics`); None: those of the protocol
+    protocol    a `Protocol` or the name of one: "all", "rated", "paper-implicit", "paper-explicit", ...
+    seen        events to mask instead of the model's own training events, for example [train, validation]
+    threads     number of threads; the numbers do not depend on it
+
+    Each metric is computed per user and averaged over the users for whom it is defined: those with a relevant
+    test item (for graded NDCG: with a positive gain). Users without one, and users the model does not know,
+    are counted in `result.users`. Memory is bounded by blocks of users; nothing of size users x items is
+    built. `auc` scores all candidates of all users and takes much longer than the rest.
+    """
+    began = time.perf_counter()
+    rules = resolve(Protocol.named(protocol) if isinstance(protocol, str) else protocol, test)
+    wanted = parse_metrics(rules.metrics if metrics is None else metrics)
+    n_threads = resolve_threads(threads)
+    task = prepare(model, test, rules, seen_rows(model, seen), n_threads)
+    if len(task.users) == 0:
+        raise DataError(
+            f"no user can be evaluated: of the test's, {task.user_counts.unknown:,} are unknown to the model "
+            f"and {task.user_counts.without_relevant:,} have no relevant candidate item; protocol: {rules}"
+        )
+    per_user, overall = _measure(model, task, wanted, rules.candidates == "rated", n_threads)
+    columns = {str(metric): values for metric, values in per_user.items()}
+    summaries = {
+        str(metric): Summary.of(per_user[metric])
+        if metric in per_user
+        else Summary(overall[metric], None, len(task.users))
+        for metric in wanted
+    }
+    table = pl.DataFrame({"user": model.users.decode(task.users), **columns})
+    return Evaluation(
+        summaries=summaries,
+        per_user=table.with_columns(pl.col(pl.Float64).fill_nan(None)),
+        users=task.user_counts,
+        events=task.event_counts,
+        protocol=rules,
+        metadata=_metadata(model, task, rules, time.perf_counter() - began),
+    )
+
+
+def _measure(
+    model: Recommender, task: Task, wanted: Sequence[Metric], rated: bool, threads: int
+) -> tuple[dict[Metric, NDArray[np.float64]], dict[Metric, float]]:
+    """Return the numbers per user, and those of all lists together."""
+    of_lists = [m for m in wanted if KINDS[m.kind].per_user and m.kind != "auc"]
+    together = [m for m in wanted if not KINDS[m.kind].per_user]
+    numbers = np.empty((len(of_lists), len(task.users)))
+    shown = ShownItems({m.k for m in together if m.k is not None}, task.n_candidates, task.n_codes)
+    bits = _item_bits(model, task.n_codes) if any(m.kind == "novelty" for m in of_lists) else np.empty(0)
+    deepest = max((m.k for m in (*of_lists, *together) if m.k is not None), default=0)
+    if deepest:
+        for block in ranked_blocks(model, task, deepest, rated, threads):
+            if of_lists:
+                truth = task.truth.block(block.begin, block.end)
+                values = list_metrics(block.lists, truth, of_lists, bits, threads)
+                numbers[:, block.begin : block.end] = values.T
+            shown.add(block.lists)
+    per_user = dict(zip(of_lists, numbers, strict=True))
+    if Metric("auc", None) in wanted:
+        per_user[Metric("auc", None)] = auc_of_users(model, task, rated, threads)
+    ordered = {metric: per_user[metric] for metric in wanted if metric in per_user}
+    return ordered, {metric: shown.value(metric) for metric in together}
+
+
+def _item_bits(model: Recommender, n_codes: int) -> NDArray[np.float64]:
+    """Return -log2(share of the training users who have the item); nobody counts as one."""
+    users_of_item = np.bincount(model.seen.indices, minlength=n_codes)
+    training_users = max(int(np.count_nonzero(model.seen.lengths)), 1)
+    bits: NDArray[np.float64] = np.log2(training_users / np.maximum(users_of_item, 1))
+    return bits
+
+
+def _metadata(model: Recommender, task: Task, protocol: Protocol, seconds: float) -> dict[str, Any]:
+    from importlib import metadata
+
+    return {
+        "model": type(model).__name__,
+        "protocol": {**protocol.as_dict(), "text": str(protocol)},
+        "users": asdict(task.user_counts),
+        "events": asdict(task.event_counts),
+        "candidate_items": task.n_candidates,
+        "seconds": seconds,
+        "sqlrank": metadata.version("sqlrank"),
+    }
