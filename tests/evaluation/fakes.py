@@ -20,6 +20,9 @@ class FakeModel:
         self.seen = ItemLists(train.indptr, train.indices)
         self.scores = np.asarray(scores, np.float32)
 
+    def get_params(self) -> dict[str, Any]:
+        return {}
+
     def rank_codes(
         self,
         users: NDArray[np.int32],

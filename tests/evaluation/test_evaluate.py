@@ -232,6 +232,7 @@ def test_result_is_easy_to_use() -> None:
     text = str(result)
     assert text.splitlines()[0] == f"protocol  rated: {result.protocol}"
     assert f"ndcg@10      {result['ndcg@10']:.4f}" in text
+    assert result.metadata["metrics"] == result.as_dict() and result.metadata["seconds"] > 0
     assert result.metadata["protocol"]["graded"] is True
     assert result.metadata["users"]["evaluated"] == result.users.evaluated
     assert "ndcg@10=" in repr(result) and "candidates" in repr(result)
@@ -271,3 +272,39 @@ def test_refusals() -> None:
         evaluate(model, test, ["ndcg@5"], "rated")
     with pytest.raises(DataError, match="not a number"):
         evaluate(model, test, ["auc"])
+
+
+def test_strong_generalisation_folds_histories_in() -> None:
+    from models.toy import ToyFactors
+
+    from sqlrank.data import splits as split
+
+    rng = np.random.default_rng(4)
+    pairs = [
+        (f"u{u}", i) for u in range(120) for i in rng.choice(40, size=rng.integers(2, 15), replace=False)
+    ]
+    held = split.user_holdout(interactions(pairs), 0.3, target=0.4, seed=1)
+    model = ToyFactors().fit(held.train.filter())  # the held-out users are unknown, and so may be some items
+    names = ["precision@3", "recall@7", "ndcg@7", "coverage@3", "novelty@3"]
+    result = evaluate(model, held.target, names, histories=held.fold_in)
+    assert result.per_user["user"].to_list() == held.train.users.decode(held.held_out).to_list()
+    for row in result.per_user.iter_rows(named=True):
+        user = held.train.users.encode([row["user"]])[0]
+        history = {row["user"]: held.train.items.decode(list(rows(held.fold_in, user))).to_list()}
+        target = set(held.train.items.decode(list(rows(held.target, user))))
+        ranked = model.recommend(histories=history, n=7)["item"].to_list()
+        assert row["precision@3"] == metrics.precision(ranked, target, 3)
+        assert row["recall@7"] == pytest.approx(metrics.recall(ranked, target, 7))
+        assert row["ndcg@7"] == pytest.approx(metrics.ndcg(ranked, target, 7))
+    given = Protocol(candidates=[1, 2, 3, 5, 8, 13])
+    assert evaluate(model, held.target, ["hit@2"], given, histories=held.fold_in)["hit@2"] > 0
+    assert (
+        evaluate(model, held.target, ["hit@2"], Protocol(mask_seen=False), histories=held.fold_in)["hit@2"]
+        > 0
+    )
+    with pytest.raises(ConfigError, match="leave auc out"):
+        evaluate(model, held.target, ["auc"], histories=held.fold_in)
+    with pytest.raises(ConfigError, match="seen or histories"):
+        evaluate(model, held.target, histories=held.fold_in, seen=held.train)
+    with pytest.raises(DataError, match="are unknown to the model"):
+        evaluate(model, held.target)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sqlrank._threads import resolve_threads
 from sqlrank.data.interactions import Interactions
-from sqlrank.errors import DataError
+from sqlrank.errors import ConfigError
+from sqlrank.evaluation.histories import FoldedIn
 from sqlrank.evaluation.kernels import list_metrics
 from sqlrank.evaluation.names import KINDS, Metric, parse_metrics
 from sqlrank.evaluation.protocols import Protocol
@@ -33,6 +34,7 @@ def evaluate(
     protocol: str | Protocol = "all",
     *,
     seen: Interactions | Sequence[Interactions] | None = None,
+    histories: Interactions | None = None,
     threads: int | None = None,
 ) -> Evaluation:
     """Measure how well a model ranks the test events of its users.
@@ -42,6 +44,8 @@ def evaluate(
     metrics     names such as "ndcg@10" (see `sqlrank.evaluation.metrics`); None: those of the protocol
     protocol    a `Protocol` or the name of one: "all", "rated", "paper-implicit", "paper-explicit", ...
     seen        events to mask instead of the model's own training events, for example [train, validation]
+    histories   for users the model was not fitted on (`fold_in` of `split.user_holdout`): what they did before;
+                each of them is folded in, and is not recommended what the history holds
     threads     number of threads; the numbers do not depend on it
 
     Each metric is computed per user and averaged over the users for whom it is defined: those with a relevant
@@ -52,47 +56,44 @@ def evaluate(
     began = time.perf_counter()
     rules = resolve(Protocol.named(protocol) if isinstance(protocol, str) else protocol, test)
     wanted = parse_metrics(rules.metrics if metrics is None else metrics)
+    if seen is not None and histories is not None:
+        raise ConfigError("give seen or histories, not both: what a history holds is masked anyway")
+    ranker = model if histories is None else FoldedIn(model, histories)
     n_threads = resolve_threads(threads)
-    task = prepare(model, test, rules, seen_rows(model, seen), n_threads)
-    if len(task.users) == 0:
-        raise DataError(
-            f"no user can be evaluated: of the test's, {task.user_counts.unknown:,} are unknown to the model "
-            f"and {task.user_counts.without_relevant:,} have no relevant candidate item; protocol: {rules}"
-        )
-    per_user, overall = _measure(model, task, wanted, rules.candidates == "rated", n_threads)
-    columns = {str(metric): values for metric, values in per_user.items()}
+    task = prepare(ranker, test, rules, seen_rows(ranker, seen), n_threads)
+    bits = _item_bits(model, task.n_codes)
+    per_user, overall = _measure(ranker, task, wanted, bits, rules.candidates == "rated", n_threads)
     summaries = {
-        str(metric): Summary.of(per_user[metric])
-        if metric in per_user
-        else Summary(overall[metric], None, len(task.users))
-        for metric in wanted
+        str(m): Summary.of(per_user[m]) if m in per_user else Summary(overall[m], None, len(task.users))
+        for m in wanted
     }
-    table = pl.DataFrame({"user": model.users.decode(task.users), **columns})
-    return Evaluation(
-        summaries=summaries,
-        per_user=table.with_columns(pl.col(pl.Float64).fill_nan(None)),
-        users=task.user_counts,
-        events=task.event_counts,
-        protocol=rules,
-        metadata=_metadata(model, task, rules, time.perf_counter() - began),
-    )
+    columns = {str(metric): values for metric, values in per_user.items()}
+    table = pl.DataFrame({"user": ranker.users.decode(task.users), **columns})
+    metadata = _metadata(model, task, rules, summaries)
+    metadata["seconds"] = time.perf_counter() - began
+    table = table.with_columns(pl.col(pl.Float64).fill_nan(None))
+    return Evaluation(summaries, table, task.user_counts, task.event_counts, rules, metadata)
 
 
 def _measure(
-    model: Recommender, task: Task, wanted: Sequence[Metric], rated: bool, threads: int
+    model: Recommender | FoldedIn,
+    task: Task,
+    wanted: Sequence[Metric],
+    item_bits: NDArray[np.float64],
+    rated: bool,
+    threads: int,
 ) -> tuple[dict[Metric, NDArray[np.float64]], dict[Metric, float]]:
     """Return the numbers per user, and those of all lists together."""
     of_lists = [m for m in wanted if KINDS[m.kind].per_user and m.kind != "auc"]
     together = [m for m in wanted if not KINDS[m.kind].per_user]
     numbers = np.empty((len(of_lists), len(task.users)))
     shown = ShownItems({m.k for m in together if m.k is not None}, task.n_candidates, task.n_codes)
-    bits = _item_bits(model, task.n_codes) if any(m.kind == "novelty" for m in of_lists) else np.empty(0)
     deepest = max((m.k for m in (*of_lists, *together) if m.k is not None), default=0)
     if deepest:
         for block in ranked_blocks(model, task, deepest, rated, threads):
             if of_lists:
                 truth = task.truth.block(block.begin, block.end)
-                values = list_metrics(block.lists, truth, of_lists, bits, threads)
+                values = list_metrics(block.lists, truth, of_lists, item_bits, threads)
                 numbers[:, block.begin : block.end] = values.T
             shown.add(block.lists)
     per_user = dict(zip(of_lists, numbers, strict=True))
@@ -110,15 +111,18 @@ def _item_bits(model: Recommender, n_codes: int) -> NDArray[np.float64]:
     return bits
 
 
-def _metadata(model: Recommender, task: Task, protocol: Protocol, seconds: float) -> dict[str, Any]:
+def _metadata(
+    model: Recommender, task: Task, protocol: Protocol, summaries: dict[str, Summary]
+) -> dict[str, Any]:
     from importlib import metadata
 
     return {
         "model": type(model).__name__,
+        "settings": model.get_params(),
+        "metrics": {name: summary.value for name, summary in summaries.items()},
         "protocol": {**protocol.as_dict(), "text": str(protocol)},
         "users": asdict(task.user_counts),
         "events": asdict(task.event_counts),
         "candidate_items": task.n_candidates,
-        "seconds": seconds,
         "sqlrank": metadata.version("sqlrank"),
     }

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrank.errors import DataError
+from sqlrank.evaluation.histories import FoldedIn
 from sqlrank.evaluation.kernels import Codes, TruthRows, rank_rows, row_auc
 from sqlrank.evaluation.task import Task
 from sqlrank.models.base import Recommender
@@ -27,7 +28,9 @@ class Block:
     lists: ItemLists
 
 
-def ranked_blocks(model: Recommender, task: Task, k: int, rated: bool, threads: int) -> Iterator[Block]:
+def ranked_blocks(
+    model: Recommender | FoldedIn, task: Task, k: int, rated: bool, threads: int
+) -> Iterator[Block]:
     """Yield the top-k lists of all users of the task."""
     for begin in range(0, len(task.users), USERS_PER_BLOCK):
         end = min(begin + USERS_PER_BLOCK, len(task.users))
@@ -42,7 +45,7 @@ def ranked_blocks(model: Recommender, task: Task, k: int, rated: bool, threads: 
             yield Block(begin, end, ItemLists(lists.indptr, lists.items))
 
 
-def auc_of_users(model: Recommender, task: Task, rated: bool, threads: int) -> NDArray[np.float64]:
+def auc_of_users(model: Recommender | FoldedIn, task: Task, rated: bool, threads: int) -> NDArray[np.float64]:
     """Return the AUC of every user of the task over all of the user's candidates."""
     n_columns = len(model.items) if task.candidates is None else len(task.candidates)
     size = USERS_PER_BLOCK if rated else max(1, min(USERS_PER_BLOCK, SCORES_PER_BLOCK // max(n_columns, 1)))
@@ -52,7 +55,7 @@ def auc_of_users(model: Recommender, task: Task, rated: bool, threads: int) -> N
 
 
 def _rated_scores(
-    model: Recommender, users: Codes, truth: TruthRows, threads: int
+    model: Recommender | FoldedIn, users: Codes, truth: TruthRows, threads: int
 ) -> tuple[ItemLists, NDArray[np.float32]]:
     items = truth.items[truth.indptr[0] : truth.indptr[-1]]
     pair_users = np.repeat(users, np.diff(truth.indptr))
@@ -63,7 +66,7 @@ def _rated_scores(
     return ItemLists(truth.indptr - truth.indptr[0], items), scores
 
 
-def _rated_auc(model: Recommender, task: Task, block: range, threads: int) -> NDArray[np.float64]:
+def _rated_auc(model: Recommender | FoldedIn, task: Task, block: range, threads: int) -> NDArray[np.float64]:
     truth = task.truth.block(block.start, block.stop)
     rows, scores = _rated_scores(model, task.users[block.start : block.stop], truth, threads)
     places = np.arange(len(scores)) - np.repeat(rows.indptr[:-1], rows.lengths)
@@ -72,7 +75,7 @@ def _rated_auc(model: Recommender, task: Task, block: range, threads: int) -> ND
     return row_auc(rows.indptr, scores, _no_items(len(own)), own, threads)
 
 
-def _full_auc(model: Recommender, task: Task, block: range, threads: int) -> NDArray[np.float64]:
+def _full_auc(model: Recommender | FoldedIn, task: Task, block: range, threads: int) -> NDArray[np.float64]:
     users, truth = task.users[block.start : block.stop], task.truth.block(block.start, block.stop)
     columns = np.arange(len(model.items), dtype=np.int32) if task.candidates is None else task.candidates
     n = len(columns)

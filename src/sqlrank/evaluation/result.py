@@ -54,7 +54,7 @@ class Evaluation:
     defined users       how many users were evaluated, had nothing relevant, are unknown to the model
     events      how many test events there were, and which did not count
     protocol    the rules
-    metadata    the same as plain values, with model, seconds and version: what a results file should keep
+    metadata    the same as plain values, with the model's settings, seconds and version: for a results file
     """
 
     summaries: dict[str, Summary]

@@ -12,6 +12,7 @@ from sqlrank.data.interactions import Interactions
 from sqlrank.data.splits.keys import user_keys
 from sqlrank.data.vocabulary import Vocabulary
 from sqlrank.errors import ConfigError, DataError
+from sqlrank.evaluation.histories import FoldedIn
 from sqlrank.evaluation.kernels import Codes, TruthRows, contained
 from sqlrank.evaluation.protocols import Protocol
 from sqlrank.models.base import Recommender
@@ -83,7 +84,7 @@ def resolve(protocol: Protocol, test: Interactions) -> Protocol:
     return replace(protocol, graded=False)
 
 
-def seen_rows(model: Recommender, seen: Interactions | Sequence[Interactions] | None) -> ItemLists:
+def seen_rows(model: Recommender | FoldedIn, seen: Interactions | Sequence[Interactions] | None) -> ItemLists:
     """Return the items to mask for each user of the model: its own training items, or those of `seen`."""
     if seen is None:
         return model.seen
@@ -102,39 +103,47 @@ def seen_rows(model: Recommender, seen: Interactions | Sequence[Interactions] | 
 
 
 def prepare(
-    model: Recommender, test: Interactions, protocol: Protocol, masked: ItemLists, threads: int
+    model: Recommender | FoldedIn, test: Interactions, protocol: Protocol, masked: ItemLists, threads: int
 ) -> Task:
     """Bring the test into the model's codes, drop what is no candidate, and choose the users to evaluate."""
-    n_users, n_items = len(model.users), len(model.items)
+    n_users = len(model.users)
     # Ids that the model does not know get the codes after its own.
     data = test.with_vocabularies(model.users.extended(test.users.ids), model.items.extended(test.items.ids))
     in_test = np.diff(data.indptr) > 0
-    data, not_candidates = _drop_items(data, protocol)
-    unknown_items = int(np.count_nonzero(data.indices[: data.indptr[n_users]] >= n_items))
-    data, seen_in_training = _drop_seen(data, masked, n_users, threads) if protocol.mask_seen else (data, 0)
+    data, event_counts = _keep_candidates(data, protocol, masked, (n_users, len(model.items)), threads)
+    candidates, n_candidates = _candidates(model.items, data, protocol)
     gains, relevant = _gains(data, protocol)
     findable = np.concatenate([[0], np.cumsum((relevant > 0) | (gains > 0))])
     has_any = findable[data.indptr[1:]] > findable[data.indptr[:-1]]
     able = np.flatnonzero(has_any[:n_users]).astype(np.int32)
     users = _draw(model.users, able, protocol)
-    users_counts = UserCounts(
+    user_counts = UserCounts(
         evaluated=len(users),
         without_relevant=int(np.count_nonzero(in_test[:n_users] & ~has_any[:n_users])),
         unknown=int(np.count_nonzero(in_test[n_users:])),
         not_drawn=len(able) - len(users),
         without_history=int(np.count_nonzero(model.seen.lengths[users] == 0)),
     )
-    candidates, n_candidates = _candidates(model.items, data, protocol)
-    return Task(
-        users=users,
-        truth=_rows_of(data, users, gains, relevant),
-        excluded=masked if protocol.mask_seen else None,
-        candidates=candidates,
-        n_candidates=n_candidates,
-        n_codes=data.n_items,
-        user_counts=users_counts,
-        event_counts=EventCounts(len(test), seen_in_training, not_candidates, unknown_items),
-    )
+    if len(users) == 0:
+        raise DataError(
+            f"no user can be evaluated: of the test's, {user_counts.unknown:,} are unknown to the model and "
+            f"{user_counts.without_relevant:,} have no relevant candidate item; protocol: {protocol}"
+        )
+    truth = _rows_of(data, users, gains, relevant)
+    excluded = masked if protocol.mask_seen else None
+    return Task(users, truth, excluded, candidates, n_candidates, data.n_items, user_counts, event_counts)
+
+
+def _keep_candidates(
+    data: Interactions, protocol: Protocol, masked: ItemLists, known: tuple[int, int], threads: int
+) -> tuple[Interactions, EventCounts]:
+    n_users, n_items = known
+    kept, not_candidates = _drop_items(data, protocol)
+    unknown_items = int(np.count_nonzero(kept.indices[: kept.indptr[n_users]] >= n_items))
+    seen_in_training = 0
+    if protocol.mask_seen:
+        kept, seen_in_training = _drop_seen(kept, masked, n_users, threads)
+    return kept, EventCounts(len(data), seen_in_training, not_candidates, unknown_items)
 
 
 def _map_codes(old: Vocabulary, new: Vocabulary) -> Codes:
