@@ -16,7 +16,7 @@ struct Problem {
   bool ties;
 };
 
-constexpr std::int64_t stride_of(std::int64_t rank) { return ceil_div(rank, 16) * 16; }
+std::int64_t stride_of(std::int64_t rank) { return ceil_div(rank, 16) * 16; }
 
 std::vector<float> factors(const Problem& problem, std::uint32_t side, std::int64_t rows) {
   const std::int64_t stride = stride_of(problem.rank);

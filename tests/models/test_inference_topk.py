@@ -173,8 +173,8 @@ def test_codes_outside_are_refused():
         rank_by_factors(users, items, 3, rank=3, user_rows=np.array([5], np.int32))
     with pytest.raises(ValueError, match="outside"):
         rank_by_factors(users, items, 3, rank=3, candidates=np.array([-1], np.int32))
-    bad = ItemLists(np.array([0, 2, 1, 1, 1, 1]), np.array([1], np.int32))
-    with pytest.raises(ValueError, match="must not fall|outside"):
+    bad = ItemLists(np.array([0, 2, 1, 1, 1, 2]), np.array([1], np.int32))
+    with pytest.raises(ValueError, match="outside its indices"):
         rank_by_factors(users, items, 3, rank=3, exclude=bad)
 
 

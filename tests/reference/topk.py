@@ -6,7 +6,7 @@ import numpy as np
 
 
 def exact_scores(users, items):
-    """Inner products of float32 rows (length a multiple of 8) in float64, in the kernels' order of addition."""
+    """Inner products of float32 rows (a multiple of 8 long) in float64, added in the order of the kernels."""
     lanes = np.zeros((len(users), len(items), 8))
     for c in range(0, users.shape[1], 8):
         block = users[:, None, c : c + 8].astype(np.float64) * items[None, :, c : c + 8]
