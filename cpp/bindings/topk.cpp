@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <optional>
+#include <tuple>
 
 #include "common.hpp"
 
@@ -64,16 +65,16 @@ TopKQuery make_query(const In2<float>& users, const Codes& user_rows, const In2<
   return query;
 }
 
-nb::tuple recommend(const In2<float>& users, const Codes& user_rows, const In2<float>& items, const Codes& candidates,
-                    std::int64_t rank, const Offsets& exclude_indptr, const Codes& exclude_indices,
-                    const Out2<std::int32_t>& out_items, const Out2<float>& out_scores,
-                    const Out<std::int32_t>& out_counts, int threads) {
+std::tuple<std::int64_t, std::int64_t, std::int64_t> recommend(
+    const In2<float>& users, const Codes& user_rows, const In2<float>& items, const Codes& candidates,
+    std::int64_t rank, const Offsets& exclude_indptr, const Codes& exclude_indices, const Out2<std::int32_t>& out_items,
+    const Out2<float>& out_scores, const Out<std::int32_t>& out_counts, int threads) {
   TopKQuery query = make_query(users, user_rows, items, candidates, rank, exclude_indptr, exclude_indices);
   const TopKLists out = top_lists(out_items, out_scores, out_counts, query.users.count);
   query.n = out.width;
   TopKStats stats;
   run_parallel(threads, [&](Executor& executor) { kernels().topk->recommend(executor, query, out, &stats); });
-  return nb::make_tuple(stats.exact_users, stats.tiles, stats.tiles_pruned);
+  return {stats.exact_users, stats.tiles, stats.tiles_pruned};
 }
 
 void recommend_listed(const In2<float>& users, const Codes& user_rows, const In2<float>& items, std::int64_t rank,

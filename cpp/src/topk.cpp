@@ -1,5 +1,6 @@
 #include "sqlrank/topk.hpp"
 
+#include "topk/batch.hpp"
 #include "topk/exact.hpp"
 
 namespace sqlrank {
@@ -18,7 +19,13 @@ void for_rows(Executor& executor, std::int64_t rows, std::int64_t rows_per_task,
   });
 }
 
+// Few users, few items or long lists: packing and thresholds would cost more than they save.
+bool worth_a_batch(const TopKQuery& query) {
+  return query.users.count > 8 && query.items.count >= 256 && query.n > 0 && query.n * 4 <= query.items.count;
+}
+
 void recommend(Executor& executor, const TopKQuery& query, const TopKLists& out, TopKStats* stats) {
+  if (worth_a_batch(query) && BatchRecommender(executor, query, out).run(stats)) return;
   std::vector<ExactScratch> scratch(static_cast<std::size_t>(executor.threads()));
   for_rows(executor, query.users.count, kListsPerTask, [&](std::int64_t q, int worker) {
     recommend_exactly(query, q, out, scratch[static_cast<std::size_t>(worker)]);

@@ -7,6 +7,7 @@ from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
 from sqlrank.evaluation import Evaluation, Protocol, evaluate
 from sqlrank.models import SQLRank
+from sqlrank.storage import load_model as load
 
 __all__ = [
     "ConfigError",
@@ -20,6 +21,7 @@ __all__ = [
     "SqlrankError",
     "datasets",
     "evaluate",
+    "load",
     "read",
     "set_threads",
     "show_versions",

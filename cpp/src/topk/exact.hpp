@@ -19,9 +19,11 @@ struct Scored {
   std::int32_t code;
 };
 
-inline bool better(const Scored& a, const Scored& b) {
-  return a.score > b.score || (a.score == b.score && a.code < b.code);
-}
+struct Better {
+  bool operator()(const Scored& a, const Scored& b) const {
+    return a.score > b.score || (a.score == b.score && a.code < b.code);
+  }
+};
 
 // A factor row in float64. The product of two floats is exact in double, so only the order of the additions matters:
 // column c goes to lane c % 8, and the eight lanes are added as ((0+4)+(2+6)) + ((1+5)+(3+7)).
@@ -86,7 +88,7 @@ class BestOf {
 
   void offer(double score, std::int32_t code) {
     const Scored entry{score, code};
-    if (!better(entry, worst_)) return;
+    if (!Better{}(entry, worst_)) return;
     entries_.push_back(entry);
     if (entries_.size() >= 2 * n_ + 64) shrink();
   }
@@ -94,14 +96,18 @@ class BestOf {
   void write(const TopKLists& out, std::int64_t list) {
     const std::size_t count = std::min(n_, entries_.size());
     const auto middle = entries_.begin() + static_cast<std::ptrdiff_t>(count);
-    std::partial_sort(entries_.begin(), middle, entries_.end(), better);
+    std::partial_sort(entries_.begin(), middle, entries_.end(), Better{});
     for (std::size_t i = 0; i < count; ++i) {
       const auto slot = static_cast<std::size_t>(list * out.width) + i;
       out.items[slot] = entries_[i].code;
       out.scores[slot] = static_cast<float>(entries_[i].score);
     }
     out.counts[list] = static_cast<std::int32_t>(count);
+    last_score_ = count == n_ && n_ > 0 ? entries_[n_ - 1].score : kNever;
   }
+
+  // The score of entry n of the list just written, -inf when it was shorter.
+  double last_score() const { return last_score_; }
 
  private:
   void shrink() {
@@ -110,13 +116,14 @@ class BestOf {
       return;
     }
     const auto last = entries_.begin() + static_cast<std::ptrdiff_t>(n_ - 1);
-    std::nth_element(entries_.begin(), last, entries_.end(), better);
+    std::nth_element(entries_.begin(), last, entries_.end(), Better{});
     worst_ = *last;
     entries_.resize(n_);
   }
 
   std::size_t n_ = 0;
   Scored worst_{};
+  double last_score_ = kNever;
   std::vector<Scored> entries_;
 };
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -52,7 +52,7 @@ class Recommender(Configurable, ABC):
         seed: int = 0,
         threads: int | None = None,
         progress: Any = False,
-        callbacks: Iterable[Any] = (),
+        callbacks: Sequence[Any] = (),
     ) -> Self:
         """Learn from ``train``, always afresh; return the model itself."""
 
@@ -82,6 +82,10 @@ class Recommender(Configurable, ABC):
 
     def _facts(self) -> dict[str, Any]:
         """What else belongs into ``model.json``: plain numbers, strings, lists."""
+        return {}
+
+    def _metrics(self) -> dict[str, float]:
+        """Quality measured while fitting, for ``model.json``."""
         return {}
 
     def _fold_in(

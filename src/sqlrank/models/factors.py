@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sqlrank.data import Vocabulary
+from sqlrank.errors import FormatError
 from sqlrank.models.base import Recommender, checked_count
 from sqlrank.models.lists import ItemLists
 from sqlrank.models.ranked import RankedLists
@@ -150,7 +151,13 @@ class FactorModel(Recommender):
         return {"rank": self._rank}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
-        self._set_factors(arrays["user_factors"], arrays["item_factors"], int(facts["rank"]))
+        users, items, rank = arrays["user_factors"], arrays["item_factors"], int(facts["rank"])
+        for rows, count in ((users, len(self.users)), (items, len(self.items))):
+            if rows.dtype != np.float32 or rows.shape != (count, stride_of(rank)):
+                raise FormatError(
+                    f"Factors of type {rows.dtype} and shape {rows.shape} do not fit {count} ids."
+                )
+        self._set_factors(users, items, rank)
 
 
 def _unit_rows(factors: NDArray[np.float32]) -> NDArray[np.float32]:

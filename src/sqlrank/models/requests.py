@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sqlrank.data import Interactions, Vocabulary
+from sqlrank.data import Interactions, Vocabulary, read
 from sqlrank.data.ids import as_ids
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.models.lists import ItemLists, offsets
@@ -172,7 +172,7 @@ def _flatten(histories: Mapping[Any, Any]) -> _Flat:
 
 def _from_interactions(histories: Any) -> _Flat:
     if not isinstance(histories, Interactions):
-        raise DataError(f"histories: expected a dict or Interactions, got {type(histories).__name__}.")
+        histories = read(histories, verbose=False)
     users = np.flatnonzero(np.diff(histories.indptr))
     rows = np.repeat(np.arange(len(users)), np.diff(histories.indptr)[users])
     items = histories.items.decode(histories.indices)

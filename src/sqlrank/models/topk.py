@@ -39,9 +39,17 @@ def rank_by_factors(
     if isinstance(candidates, ItemLists):
         longest = int(candidates.lengths.max(initial=0))
         out = _Padded(count, min(n, longest))
-        listed = candidates.indptr, candidates.indices
         _core.topk_recommend_listed(
-            users, user_rows, items, rank, *listed, indptr, indices, *out.arrays, threads=workers
+            users,
+            user_rows,
+            items,
+            rank,
+            candidates.indptr,
+            candidates.indices,
+            indptr,
+            indices,
+            *out.arrays,
+            threads=workers,
         )
         return out.lists()
     competing = len(items) if candidates is None else len(candidates)
