@@ -64,14 +64,15 @@ class SQLRank(ListwiseModel):
             "regularization": 4.0,
             "negatives": 3,
         },
-        # MovieLens-1M with its stars: 50 ratings a user.
+        # MovieLens-1M with its stars: 50 ratings a user. The paper chose its regularization on validation data and does
+        # not print it; so did we: 40 of the 50 for training, 10 to choose by precision@1.
         "paper-explicit": {
             "feedback": "explicit",
             "rank": 100,
             "epochs": 60,
-            "learning_rate": 0.1,
-            "decay": 0.95,
-            "regularization": 3.0,
+            "learning_rate": "auto",
+            "decay": 0.97,
+            "regularization": 3.5,
         },
     }
 
