@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <tuple>
 
 #include "sqlrank/kernels.hpp"
 #include "sqlrank/pool.hpp"

@@ -50,8 +50,9 @@ class BoundEngine {
   BoundEngine(const BoundEngine&) = delete;
   BoundEngine& operator=(const BoundEngine&) = delete;
 
-  nb::tuple epoch(In2<float> users, In2<float> items, Out2<float> next_users, Out2<float> next_items,
-                  std::uint32_t number, double rate, double regularization, bool automatic, int threads) {
+  std::tuple<double, double, std::int64_t> epoch(In2<float> users, In2<float> items, Out2<float> next_users,
+                                                 Out2<float> next_items, std::uint32_t number, double rate,
+                                                 double regularization, bool automatic, int threads) {
     check(users, source_.users);
     check(items, source_.catalogue);
     check(next_users, source_.users);
@@ -61,7 +62,7 @@ class BoundEngine {
     run_parallel(threads, [&](Executor& executor) {
       result = kernels().engine->epoch(engine_, executor, factors, {regularization, rate, automatic}, number);
     });
-    return nb::make_tuple(result.loss, result.squared_norm, result.entries);
+    return std::make_tuple(result.loss, result.squared_norm, result.entries);
   }
 
   void solve_users(In2<float> items, Out2<float> users, std::uint32_t epochs, double rate, double regularization,

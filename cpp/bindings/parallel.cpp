@@ -9,7 +9,8 @@
 namespace sqlrank::bindings {
 
 // For tests of the pool through Python: how many tasks ran, and the sum of their numbers.
-static nb::tuple pool_probe(std::int64_t tasks, int threads, double seconds_per_task, std::int64_t fail_at) {
+static std::tuple<std::int64_t, std::int64_t> pool_probe(std::int64_t tasks, int threads, double seconds_per_task,
+                                                         std::int64_t fail_at) {
   std::atomic<std::int64_t> count{0}, sum{0};
   run_parallel(threads, [&](Executor& executor) {
     parallel_for(executor, tasks, [&](std::int64_t index, int) {
@@ -19,7 +20,7 @@ static nb::tuple pool_probe(std::int64_t tasks, int threads, double seconds_per_
       sum.fetch_add(index);
     });
   });
-  return nb::make_tuple(count.load(), sum.load());
+  return std::make_tuple(count.load(), sum.load());
 }
 
 void bind_parallel(nb::module_& m) {

@@ -7,7 +7,7 @@ void bind_random(nb::module_& m) {
       "philox_block",
       [](std::uint32_t c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3, std::uint32_t k0, std::uint32_t k1) {
         const PhiloxBlock block = philox4x32({{c0, c1, c2, c3}}, k0, k1);
-        return nb::make_tuple(block.word[0], block.word[1], block.word[2], block.word[3]);
+        return std::make_tuple(block.word[0], block.word[1], block.word[2], block.word[3]);
       },
       nb::arg("c0"), nb::arg("c1"), nb::arg("c2"), nb::arg("c3"), nb::arg("k0"), nb::arg("k1"),
       "One block of Philox4x32-10.");

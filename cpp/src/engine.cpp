@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "sqlrank/item_order.hpp"
 #include "sqlrank/losses/plackett_luce.hpp"
 #include "sqlrank/rows.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::int64_t kBlockEntries = std::int64_t{1} << 20;
 constexpr std::int64_t kTaskEntries = std::int64_t{1} << 14;
-constexpr std::int64_t kMaxSlices = 16;
 
 // Calls function with the loss object that the settings name.
 template <class Function>
@@ -90,7 +90,9 @@ class Engine {
       for (std::size_t b = 0; b + 1 < blocks_.size(); ++b) {
         cut_tasks(blocks_[b], blocks_[b + 1]);
         user_phase(executor, loss, factors, step, number);
-        turn_to_item_order(executor, step.automatic);
+        const float* curvature = step.automatic ? entry_curvature_.data() : nullptr;
+        order_.turn(executor, {tasks_, offsets_.data(), entry_items_.data(), entry_coefficients_.data(), curvature},
+                    source_.catalogue);
         item_phase(executor, factors, step, b == 0);
       }
       item_step(executor, factors, step);
@@ -136,23 +138,19 @@ class Engine {
     const auto size = static_cast<std::size_t>(largest);
     entry_items_.resize(size);
     entry_coefficients_.resize(size);
-    turned_.resize(size);
     if (automatic) {
       user_norms_.resize(static_cast<std::size_t>(source_.users));
       entry_curvature_.resize(size);
-      turned_curvature_.resize(size);
       item_curvature_.assign(static_cast<std::size_t>(source_.catalogue), 0.0);
       direction_.resize(gradient_.size());  // zeros before the first epoch
       std::swap(direction_, gradient_);
     }
-    item_starts_.resize(static_cast<std::size_t>(source_.catalogue) + 1);
   }
 
   void cut_tasks(std::int64_t first, std::int64_t last) {
     tasks_ = cut(offsets_.data() + first, last - first, kTaskEntries);
     for (std::int64_t& position : tasks_) position += first;
     base_ = offsets_[first];
-    entries_ = offsets_[last] - base_;
   }
   std::int64_t tasks() const { return static_cast<std::int64_t>(tasks_.size()) - 1; }
 
@@ -217,54 +215,17 @@ class Engine {
     return denominator > 0.0 ? squared / denominator : 0.0;
   }
 
-  // ---- from user order to item order: a counting sort, in slices with fixed offsets ------------------------------
-
-  void turn_to_item_order(Executor& executor, bool automatic) {
-    const std::int64_t items = source_.catalogue;
-    const std::int64_t slices = std::clamp<std::int64_t>(entries_ / std::max<std::int64_t>(items, 4096), 1, kMaxSlices);
-    slice_counts_.resize(static_cast<std::size_t>(slices * items));
-    const auto slice_begin = [&](std::int64_t s) { return tasks() * s / slices; };
-    parallel_for(executor, slices, [&](std::int64_t s, int) {
-      std::int32_t* counts = slice_counts_.data() + s * items;
-      std::fill_n(counts, items, 0);
-      const std::int64_t begin = offsets_[tasks_[slice_begin(s)]] - base_;
-      const std::int64_t end = offsets_[tasks_[slice_begin(s + 1)]] - base_;
-      for (std::int64_t e = begin; e < end; ++e) ++counts[entry_items_[e]];
-    });
-    std::int64_t position = 0;
-    for (std::int64_t j = 0; j < items; ++j) {
-      item_starts_[j] = position;
-      for (std::int64_t s = 0; s < slices; ++s) {
-        std::int32_t& count = slice_counts_[s * items + j];
-        const std::int32_t here = count;
-        count = static_cast<std::int32_t>(position);
-        position += here;
-      }
-    }
-    item_starts_[items] = position;
-    parallel_for(executor, slices, [&](std::int64_t s, int) {
-      std::int32_t* next = slice_counts_.data() + s * items;
-      for (std::int64_t u = tasks_[slice_begin(s)]; u < tasks_[slice_begin(s + 1)]; ++u) {
-        for (std::int64_t e = offsets_[u] - base_; e < offsets_[u + 1] - base_; ++e) {
-          const std::int32_t to = next[entry_items_[e]]++;
-          turned_[to] = {static_cast<std::int32_t>(u), entry_coefficients_[e]};
-          if (automatic) turned_curvature_[to] = entry_curvature_[e];
-        }
-      }
-    });
-  }
-
   // ---- item phase ----------------------------------------------------------------------------------------------
 
   void item_phase(Executor& executor, const Factors& factors, const StepSettings& step, bool first) {
-    const auto ranges = cut(item_starts_.data(), source_.catalogue, kTaskEntries);
+    const auto ranges = cut(order_.starts(), source_.catalogue, kTaskEntries);
     parallel_for(executor, static_cast<std::int64_t>(ranges.size()) - 1, [&](std::int64_t r, int worker) {
       Worker& w = workers_[worker];
       float* row = w.row.data();
       for (std::int64_t j = ranges[r]; j < ranges[r + 1]; ++j) {
-        const std::int64_t at = item_starts_[j], n = item_starts_[j + 1] - at;
+        const std::int64_t at = order_.starts()[j], n = order_.starts()[j + 1] - at;
         float* gradient = gradient_.data() + j * stride_;
-        rows_.weighted_sum(factors.next_users, WeightedRows{turned_.data() + at}, n, first ? gradient : row);
+        rows_.weighted_sum(factors.next_users, WeightedRows{order_.entries() + at}, n, first ? gradient : row);
         if (!first) {
           for (std::int64_t c = 0; c < stride_; ++c) gradient[c] += row[c];
         }
@@ -279,8 +240,8 @@ class Engine {
   // the trace of the Hessian: a bound along any direction.
   double item_bend(Worker& w, const Factors& f, std::int64_t j, std::int64_t at, std::int64_t n) {
     if (n == 0) return 0.0;
-    const WeightedRows entries{turned_.data() + at};
-    const float* bound = turned_curvature_.data() + at;
+    const WeightedRows entries{order_.entries() + at};
+    const float* bound = order_.curvature() + at;
     double trace = 0.0;
     for (std::int64_t i = 0; i < n; ++i) trace += static_cast<double>(bound[i] * user_norms_[entries.row(i)]);
     const float* last = direction_.data() + j * stride_;
@@ -339,13 +300,13 @@ class Engine {
   LossSettings loss_;
   RowKernels rows_;
   std::int64_t stride_, longest_ = 0;
-  std::vector<std::int64_t> offsets_, blocks_, tasks_, item_starts_;
-  std::int64_t base_ = 0, entries_ = 0;
+  std::vector<std::int64_t> offsets_, blocks_, tasks_;
+  std::int64_t base_ = 0;
   std::vector<Worker> workers_;
   std::vector<double> values_, item_curvature_;
-  std::vector<std::int32_t> entry_items_, slice_counts_;
-  std::vector<WeightedRow> turned_;
-  std::vector<float> entry_coefficients_, entry_curvature_, turned_curvature_, gradient_, direction_, user_norms_;
+  std::vector<std::int32_t> entry_items_;
+  ItemOrder order_;
+  std::vector<float> entry_coefficients_, entry_curvature_, gradient_, direction_, user_norms_;
 };
 
 namespace {

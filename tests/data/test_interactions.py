@@ -136,7 +136,7 @@ def test_with_vocabularies_moves_events(events, users, items):
 
 
 def test_with_vocabularies_refuses_to_lose_events(small):
-    with pytest.raises(DataError, match="1 users have events.*'c'"):
+    with pytest.raises(DataError, match=r"1 users have events.*'c'"):
         small.with_vocabularies(Vocabulary.from_values(["a", "b"]), small.items)
     without_c = small.take(small.user_codes < 2)
     assert without_c.with_vocabularies(Vocabulary.from_values(["a", "b"]), small.items).n_users == 2
