@@ -176,6 +176,10 @@ def _iso(column: Column, values: pl.Series) -> pl.Series:
         parsed = parsed.fill_null(times.cast(pl.Int64))
     bad = parsed.is_null() & text.is_not_null()
     if bad.any():
+        numbers = values.cast(pl.Float64, strict=False).is_not_null()
+        if not (bad & ~numbers).any():
+            raise column.fail(parsed.is_not_null(), "the time {} is a date, but other rows hold numbers.")
+        bad = bad & ~numbers
         raise column.fail(
             bad, "the time {} is neither a number nor an ISO date; pass time_format=, e.g. '%d.%m.%Y %H:%M'."
         )

@@ -182,8 +182,7 @@ def _checked(path: Path, block: Block, layout: _Layout, frame: pl.DataFrame, rec
     if not suspects.any():
         return Batch(frame, first, unit)
     if not by_line:
-        _explain(path, block, layout)
-        return Batch(frame, first, unit)
+        return Batch(frame, first, unit, skip=_explain(path, block, layout, frame.height))
     texts = block.data.split(b"\n")
     blank = []
     for row in suspects.arg_true().to_list():
@@ -203,16 +202,29 @@ def _check_width(path: Path, line: int, width: int, layout: _Layout) -> None:
         )
 
 
-def _explain(path: Path, block: Block, layout: _Layout) -> None:
-    """Slow and exact: raise for the first line that is not text or not as wide as the first one."""
+def _explain(path: Path, block: Block, layout: _Layout, records: int = 0) -> tuple[int, ...]:
+    """Slow and exact: raise for the first line that is not text or not as wide as the first one.
+
+    Returns which of the first ``records`` records are blank lines.
+    """
     texts = [_decoded(line, path, block.line + i) for i, line in enumerate(block.data.split(b"\n"))]
-    if layout.quote is None:
-        for i, text in enumerate(texts):
-            if text.strip():
-                _check_width(path, block.line + i, len(text.rstrip("\r").split(layout.separator)), layout)
-        return
+    blank = []
     with reading(f"{path}, block from line {block.line} on"):
-        rows = csv.reader((text + "\n" for text in texts), delimiter=layout.separator, quotechar=layout.quote)
-        for row in rows:
-            if row and any(field.strip() for field in row):
-                _check_width(path, block.line + rows.line_num - 1, len(row), layout)
+        for number, (line, row) in enumerate(_rows(texts, layout)):
+            if not row or (len(row) == 1 and not row[0].strip()):
+                blank.append(number)
+            else:
+                _check_width(path, block.line + line, len(row), layout)
+    return tuple(number for number in blank if number < records)
+
+
+def _rows(texts: Sequence[str], layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+    """The fields of every record and the line, counted from 0, on which it starts."""
+    if layout.quote is None:
+        yield from ((line, text.rstrip("\r").split(layout.separator)) for line, text in enumerate(texts))
+        return
+    rows = csv.reader((text + "\n" for text in texts), delimiter=layout.separator, quotechar=layout.quote)
+    line = 0
+    for row in rows:
+        yield line, row
+        line = rows.line_num
