@@ -213,6 +213,23 @@ void bind_interactions(nb::module_& m) {
   m.def("compact_rows", &compact_rows, nb::arg("offsets"), nb::arg("items").noconvert(),
         nb::arg("values").noconvert().none(), nb::arg("times").noconvert().none(), nb::arg("kept"),
         nb::arg("new_offsets").noconvert(), "Close the gaps that merging left.");
+  m.def(
+      "sort_pairs",
+      [](Out<std::uint64_t> pairs, std::optional<In<std::int32_t>> user_rank, std::optional<In<std::int32_t>> item_rank,
+         bool keep_equal, Out<std::int64_t> offsets, int threads) {
+        require(offsets.size() >= 1, "offsets needs one place more than there are users");
+        const std::int64_t users = length(offsets) - 1;
+        run_parallel(threads, [&](Executor& executor) {
+          kernels().interactions->sort_pairs(executor, pairs.data(), length(pairs), data_or_null(user_rank),
+                                             data_or_null(item_rank), users);
+        });
+        nb::gil_scoped_release release;
+        return kernels().interactions->unpack_pairs(pairs.data(), length(pairs), users, keep_equal, offsets.data());
+      },
+      nb::arg("pairs").noconvert(), nb::arg("user_rank").none(), nb::arg("item_rank").none(), nb::arg("keep_equal"),
+      nb::arg("offsets").noconvert(), nb::arg("threads") = 1,
+      "Sort events packed as user << 32 | item; writes the offsets of the rows, and their item codes (int32) over the "
+      "front of `pairs`. Returns the number of distinct pairs.");
   m.def("transpose", &transpose, nb::arg("offsets"), nb::arg("items"), nb::arg("item_offsets").noconvert(),
         nb::arg("item_users").noconvert(), nb::arg("order").noconvert(), nb::arg("threads") = 1,
         "The same events by item: offsets, users, and positions in the user-major arrays.");

@@ -181,6 +181,67 @@ void compact_rows(const EventRows& rows, const std::int64_t* kept, std::int64_t*
   }
 }
 
+constexpr int kPairBuckets = 1024;
+
+int bucket_shift(std::int64_t users) {
+  int shift = 32;
+  while (users > std::int64_t{kPairBuckets} << (shift - 32)) ++shift;
+  return shift;
+}
+
+// In-place distribution ("American flag sort"): every swap brings one pair home to its bucket.
+std::vector<std::int64_t> distribute(std::uint64_t* pairs, std::int64_t n, int shift) {
+  std::vector<std::int64_t> ends(kPairBuckets + 1, 0);
+  for (std::int64_t i = 0; i < n; ++i) ++ends[(pairs[i] >> shift) + 1];
+  for (int b = 0; b < kPairBuckets; ++b) ends[b + 1] += ends[b];
+  std::vector<std::int64_t> next(ends.begin(), ends.end() - 1);
+  for (std::size_t bucket = 0; bucket < kPairBuckets; ++bucket) {
+    while (next[bucket] < ends[bucket + 1]) {
+      std::uint64_t pair = pairs[next[bucket]];
+      while ((pair >> shift) != bucket) std::swap(pair, pairs[next[pair >> shift]++]);
+      pairs[next[bucket]++] = pair;
+    }
+  }
+  return ends;
+}
+
+void sort_pairs(Executor& executor, std::uint64_t* pairs, std::int64_t n, const std::int32_t* user_rank,
+                const std::int32_t* item_rank, std::int64_t users) {
+  parallel_for(executor, ceil_div(n, kBlock), [&](std::int64_t block, int) {
+    const std::int64_t end = std::min(n, (block + 1) * kBlock);
+    for (std::int64_t i = block * kBlock; i < end; ++i) {
+      const auto user = ranked(user_rank, static_cast<std::int32_t>(pairs[i] >> 32));
+      const auto item = ranked(item_rank, static_cast<std::int32_t>(pairs[i] & 0xffffffffu));
+      pairs[i] = static_cast<std::uint64_t>(user) << 32 | static_cast<std::uint64_t>(item);
+    }
+  });
+  const std::vector<std::int64_t> ends = distribute(pairs, n, bucket_shift(users));
+  parallel_for(executor, kPairBuckets, [&](std::int64_t bucket, int) {
+    std::sort(pairs + ends[static_cast<std::size_t>(bucket)], pairs + ends[static_cast<std::size_t>(bucket) + 1]);
+  });
+}
+
+std::int64_t unpack_pairs(std::uint64_t* pairs, std::int64_t n, std::int64_t users, bool keep_equal,
+                          std::int64_t* offsets) {
+  std::fill(offsets, offsets + users + 1, 0);
+  char* front = reinterpret_cast<char*>(pairs);  // item k is written over bytes of pairs that were read before
+  std::int64_t distinct = 0, written = 0;
+  std::uint64_t previous = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint64_t pair = pairs[i];
+    const bool fresh = i == 0 || pair != previous;
+    previous = pair;
+    distinct += fresh;
+    if (!fresh && !keep_equal) continue;
+    const auto item = static_cast<std::int32_t>(pair & 0xffffffffu);
+    std::memcpy(front + written * static_cast<std::int64_t>(sizeof(item)), &item, sizeof(item));
+    ++written;
+    ++offsets[(pair >> 32) + 1];
+  }
+  for (std::int64_t user = 0; user < users; ++user) offsets[user + 1] += offsets[user];
+  return distinct;
+}
+
 // How many blocks of users to count separately: few enough that the counters stay small beside the events.
 std::int64_t transpose_blocks(std::int64_t events, std::int64_t n_items) {
   const std::int64_t affordable = events / (4 * std::max<std::int64_t>(n_items, 1) + kBlock);
@@ -225,7 +286,7 @@ void transpose(Executor& executor, std::int64_t users, const std::int64_t* offse
 }  // namespace
 
 extern const InteractionsKernels interactions_kernels;
-const InteractionsKernels interactions_kernels{count_codes,   positions_of, scatter_codes, scatter_values,
-                                               scatter_times, sort_rows,    compact_rows,  transpose};
+const InteractionsKernels interactions_kernels{count_codes, positions_of, scatter_codes, scatter_values, scatter_times,
+                                               sort_rows,   compact_rows, sort_pairs,    unpack_pairs,   transpose};
 
 }  // namespace sqlrank

@@ -131,6 +131,30 @@ def test_merge_rows(policy, with_values, with_times, n, n_users, n_items):
                 np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("keep_equal", [False, True])
+@pytest.mark.parametrize("ranked", [False, True])
+@pytest.mark.parametrize(("n", "n_users"), [(0, 1), (1, 1), (1, 2), (5000, 300), (200_000, 70_000)])
+def test_sort_pairs(n, n_users, ranked, keep_equal):
+    users, items, _, _ = random_events(n, n, n_users, 40)
+    rng = np.random.default_rng(5)
+    ranks = [rng.permutation(size).astype(np.int32) if ranked else None for size in (n_users, 40)]
+    pairs = users.astype(np.uint64) << 32 | items.astype(np.uint64)
+    if ranked:
+        users, items = ranks[0][users], ranks[1][items]
+    expected = twin.merge(users, items, None, None, n_users, "last")
+    for threads in (1, 3):
+        mine, offsets = pairs.copy(), np.empty(n_users + 1, np.int64)
+        distinct = _core.sort_pairs(mine, *ranks, keep_equal, offsets, threads)
+        assert distinct == n - expected[4]
+        codes = mine.view(np.int32)[: offsets[-1]]
+        if keep_equal:
+            np.testing.assert_array_equal(codes, items[np.lexsort((items, users))])
+            np.testing.assert_array_equal(np.diff(offsets), np.bincount(users, minlength=n_users))
+        else:
+            np.testing.assert_array_equal(codes, expected[1])
+            np.testing.assert_array_equal(offsets, expected[0])
+
+
 @pytest.mark.parametrize(
     ("n", "n_users", "n_items"), [(0, 3, 3), (5, 1, 1), (2000, 60, 40), (900_000, 700, 3)]
 )

@@ -39,6 +39,13 @@ struct InteractionsKernels {
   std::int64_t (*sort_rows)(Executor& executor, const EventRows& rows, Duplicates policy, std::int64_t* kept);
   // Closes the gaps that merging left: shifts rows together in place and writes the new offsets.
   void (*compact_rows)(const EventRows& rows, const std::int64_t* kept, std::int64_t* new_offsets);
+  // Events without value and time, each packed as user code << 32 | item code: applies the ranks and sorts in place.
+  void (*sort_pairs)(Executor& executor, std::uint64_t* pairs, std::int64_t n, const std::int32_t* user_rank,
+                     const std::int32_t* item_rank, std::int64_t users);
+  // Sorted pairs to compressed rows; the item codes go to the front of the pairs' own memory. Returns the number of
+  // distinct pairs, which is also the number of item codes unless equal pairs are all kept.
+  std::int64_t (*unpack_pairs)(std::uint64_t* pairs, std::int64_t n, std::int64_t users, bool keep_equal,
+                               std::int64_t* offsets);
   // The same events by item: users ascending within an item; order[k] is the position in the user-major arrays.
   void (*transpose)(Executor& executor, std::int64_t users, const std::int64_t* offsets, const std::int32_t* items,
                     std::int64_t n_items, std::int64_t* item_offsets, std::int32_t* item_users, std::int64_t* order);

@@ -59,6 +59,39 @@ class _Store:
         self._open, self._used = np.empty(0, self._dtype), 0
 
 
+class _Pairs:
+    """Events that are nothing but a pair, packed as user << 32 | item: sorted where they lie."""
+
+    def __init__(self, rows: int) -> None:
+        self._pairs = np.empty(rows, np.uint64)
+        self._used = 0
+
+    def extend(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> None:
+        end = self._used + len(users)
+        room = self._pairs[self._used : end]
+        room[:] = users
+        np.left_shift(room, 32, out=room)
+        np.bitwise_or(room, items.astype(np.uint64), out=room)
+        self._used = end
+
+    def rows(
+        self,
+        user_rank: NDArray[np.int32] | None,
+        item_rank: NDArray[np.int32] | None,
+        n_users: int,
+        keep_equal: bool,
+        threads: int,
+    ) -> tuple[Rows, int]:
+        """Compressed rows, and how many events repeat a pair; they are merged unless ``keep_equal``."""
+        pairs, self._pairs = self._pairs, np.empty(0, np.uint64)
+        pairs.resize(self._used, refcheck=False)
+        indptr = np.empty(n_users + 1, np.int64)
+        distinct = _core.sort_pairs(pairs, user_rank, item_rank, keep_equal, indptr, threads)
+        pairs.resize((int(indptr[-1]) + 1) // 2, refcheck=False)
+        indices = pairs.view(np.int32)[: indptr[-1]]
+        return Rows(indptr, indices, None, None), self._used - distinct
+
+
 class _Side:
     """The ids of users, or of items, while they are collected."""
 
@@ -122,10 +155,12 @@ class Assembly:
 class Assembler:
     """Collects clean batches; ``finish`` gives the compressed rows."""
 
-    def __init__(self, source: str, threads: int, rows: int | None = None) -> None:
+    def __init__(self, source: str, threads: int, rows: int | None = None, pairs_only: bool = False) -> None:
+        """``rows`` is how many there are at most, where known; ``pairs_only``: no ratings, no times."""
         self._source = source
         self._threads = threads
         self._rows = rows
+        self._pairs = _Pairs(rows) if pairs_only and rows is not None else None
         self._sides = _Side("users"), _Side("items")
         self._codes = _Store(np.int32, rows), _Store(np.int32, rows)
         self._values: _Store | None = None
@@ -147,8 +182,11 @@ class Assembler:
         except OverflowError as error:
             side = users if len(users.index) >= vocabulary.MAX_IDS else items
             raise side.too_many(self._source) from error
-        self._codes[0].extend(codes[0])
-        self._codes[1].extend(codes[1])
+        if self._pairs is not None:
+            self._pairs.extend(*codes)
+        else:
+            self._codes[0].extend(codes[0])
+            self._codes[1].extend(codes[1])
         if "rating" in frame:
             self._values = self._values or _Store(np.float32, self._rows)
             self._values.extend(frame["rating"].to_numpy())
@@ -161,8 +199,22 @@ class Assembler:
         """Sort, merge duplicates by the policy, and hand everything over."""
         users, user_rank = self._sides[0].finish()
         items, item_rank = self._sides[1].finish()
+        if self._pairs is not None:
+            keep_equal = duplicates == "error"
+            rows, merged = self._pairs.rows(user_rank, item_rank, len(users), keep_equal, self._threads)
+            return Assembly(users, items, rows, merged)
+        rows, merged = self._sorted_rows(user_rank, item_rank, len(users), duplicates)
+        return Assembly(users, items, rows, merged)
+
+    def _sorted_rows(
+        self,
+        user_rank: NDArray[np.int32] | None,
+        item_rank: NDArray[np.int32] | None,
+        n_users: int,
+        duplicates: str,
+    ) -> tuple[Rows, int]:
         segments = self._codes[0].segments()
-        counts = np.zeros(len(users), np.int64)
+        counts = np.zeros(n_users, np.int64)
         for segment in segments:
             _core.count_codes(segment, user_rank, counts)
         indptr = offsets_of(counts)
@@ -176,8 +228,7 @@ class Assembler:
         indices = self._moved_codes(positions, item_rank)
         segments.clear()
         positions.clear()
-        rows, merged = merge_rows(Rows(indptr, indices, values, times), duplicates, self._threads)
-        return Assembly(users, items, rows, merged)
+        return merge_rows(Rows(indptr, indices, values, times), duplicates, self._threads)
 
     def _moved(self, store: _Store | None, positions: list[NDArray[np.uint32]], dtype: type[Any]) -> Any:
         if store is None:

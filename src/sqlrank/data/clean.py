@@ -46,6 +46,11 @@ class Cleaner:
         """Rows seen so far."""
         return self._tally.rows
 
+    @property
+    def kept_roles(self) -> set[str]:
+        """The columns that clean batches have."""
+        return set(self._names) - ({"rating"} if self._options.implicit else set())
+
     def clean(self, part: Part, batch: Batch) -> pl.DataFrame:
         """The rows of this batch that stay: ids as Int64 or String, rating Float32, time Int64, no nulls."""
         columns = {

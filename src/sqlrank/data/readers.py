@@ -191,7 +191,12 @@ def _read_parts(name: str, parts: Sequence[Part], options: ReadOptions, threads:
             )
     cleaner = Cleaner(options, choice.names)
     known = [part.rows for part in parts]
-    assembler = Assembler(name, threads, None if None in known else sum(rows or 0 for rows in known))
+    assembler = Assembler(
+        name,
+        threads,
+        rows=None if None in known else sum(rows or 0 for rows in known),
+        pairs_only=not {"rating", "time"} & cleaner.kept_roles and options.duplicates != "sum",
+    )
     for part in parts:
         for batch in _guarded(part, choice):
             assembler.add(cleaner.clean(part, batch))
