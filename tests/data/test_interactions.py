@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -167,3 +169,17 @@ def test_equality(small):
 def test_take_wants_one_boolean_per_event(small, mask):
     with pytest.raises(DataError, match="one boolean per event"):
         small.take(mask)
+
+
+def test_survives_pickling(small):
+    for data in (
+        small,
+        small.filter(min_item_events=2),
+        Interactions.from_csr(small.users, small.items, *EMPTY),
+    ):
+        again = pickle.loads(pickle.dumps(data))
+        assert again == data
+        assert again.report == data.report
+
+
+EMPTY = np.zeros(4, np.int64), np.empty(0, np.int32)

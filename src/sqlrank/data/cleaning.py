@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["CleaningReport", "Core", "find_core"]
-
-_NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class CleaningReport:
 
     source: str = ""
     """The file, folder or kind of table that was read."""
-    columns: Mapping[str, str] = field(default_factory=lambda: _NO_COLUMNS)
+    columns: Mapping[str, str] = field(default_factory=dict)
     """Which column served as user, item, rating and time."""
     guessed: tuple[str, ...] = ()
     """The roles whose column was guessed from its name."""

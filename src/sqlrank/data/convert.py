@@ -99,8 +99,12 @@ def as_rating(column: Column, decimal_comma: bool) -> pl.Series:
         bad = numbers.is_null() & values.is_not_null()
         if bad.any():
             comma = "," in str(values.filter(bad)[0]) and not decimal_comma
-            hint = "; pass decimal_comma=True if commas mark decimals." if comma else "."
-            raise column.fail(bad, "{} is not a number" + hint)
+            hint = (
+                "pass decimal_comma=True if commas mark decimals"
+                if comma
+                else "rating=False leaves the column out"
+            )
+            raise column.fail(bad, f"{{}} is not a number; {hint}.")
     elif values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null):
         numbers = values.cast(pl.Float64)
     else:
@@ -181,7 +185,9 @@ def _iso(column: Column, values: pl.Series) -> pl.Series:
             raise column.fail(parsed.is_not_null(), "the time {} is a date, but other rows hold numbers.")
         bad = bad & ~numbers
         raise column.fail(
-            bad, "the time {} is neither a number nor an ISO date; pass time_format=, e.g. '%d.%m.%Y %H:%M'."
+            bad,
+            "the time {} is neither a number nor an ISO date; pass time_format=, e.g. '%d.%m.%Y %H:%M', "
+            "or time=False to leave the column out.",
         )
     return parsed
 

@@ -96,6 +96,8 @@ def read(
         quoted.
     user_ids, item_ids
         For a sparse matrix: the ids of its rows and columns (else their numbers).
+    threads
+        How many threads (None: see :func:`sqlrank.set_threads`); the result does not depend on it.
     verbose
         Say on stderr which columns were guessed and what was dropped; ``data.report`` has it in any case.
 

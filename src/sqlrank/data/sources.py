@@ -147,11 +147,7 @@ def _width(row: Any, number: int, name: str) -> int:
 def to_series(values: Any, role: str, where: str) -> pl.Series:
     """One column as a series, whatever holds it."""
     if isinstance(values, pl.Series):
-        return (
-            values.to_frame().to_series()
-            if values.dtype != pl.Object
-            else object_series(list(values), role, where)
-        )
+        return values if values.dtype != pl.Object else object_series(list(values), role, where)
     dtype = getattr(values, "dtype", None)
     if str(dtype) == "object" or isinstance(values, (list, tuple)):
         return object_series(list(values), role, where)
