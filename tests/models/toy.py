@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sqlrank.data import Interactions
-from sqlrank.models import FactorModel, ItemLists
+from sqlrank.models import FactorModel, ItemLists, ScoreModel
 from sqlrank.models.factors import padded
 from sqlrank.settings import Settings, setting
 
@@ -36,3 +36,24 @@ class ToyFactors(FactorModel):
         weights = np.ones(len(indices), np.float32) if values is None else values
         sums = np.add.reduceat(self._item_factors[indices] * weights[:, None], indptr[:-1])
         return (sums / np.diff(indptr)[:, None]).astype(np.float32)
+
+
+class ToyScores(ScoreModel):
+    """The number of users an item has: many ties, and nothing to learn from a history."""
+
+    settings_class = Settings
+    counts: np.ndarray
+
+    def fit(self, train: Interactions, **how: Any) -> Self:
+        self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
+        self.counts = np.bincount(train.indices, minlength=train.n_items).astype(np.float32)
+        return self
+
+    def _score_block(self, users, threads):
+        return np.tile(self.counts, (len(users), 1))
+
+    def _state(self):
+        return {"counts": self.counts}
+
+    def _restore(self, arrays, facts):
+        self.counts = arrays["counts"]

@@ -148,10 +148,12 @@ class Recommender(Configurable, ABC):
         """The ``n`` best items of every user code.
 
         ``exclude`` is (indptr, indices) with one row per entry of ``users``, codes ascending within a row.
-        ``candidates`` are ascending item codes for everybody, or :class:`ItemLists` with one row per user.
+        ``candidates`` are item codes for everybody, or :class:`ItemLists` with one row per user.
         """
         codes = _checked_codes(users, len(self.users), "user")
         denied = None if exclude is None else ItemLists(*exclude)
+        if candidates is not None and not isinstance(candidates, ItemLists):
+            candidates = np.unique(_checked_codes(candidates, len(self.items), "item"))
         return self._rank_known(codes, checked_count(n), Filters(candidates, denied), threads)
 
     def score_codes(

@@ -37,7 +37,7 @@ def save_model(model: Recommender, path: str | PathLike[str]) -> Path:
     """
     target = Path(path).absolute()
     _refuse_to_replace(target)
-    arrays = dict(model._state()) | dict(zip(_SEEN, model.seen, strict=True))
+    arrays = dict(zip(_SEEN, model.seen, strict=True)) | model._state()
     with replaced_directory(target) as folder:
         for name, ids in ((USERS, model.users.ids), (ITEMS, model.items.ids)):
             pl.DataFrame({"id": ids}).write_parquet(folder / name)

@@ -1,0 +1,15 @@
+"""The contract every model must keep, as tests that any package can run against its own models.
+
+```python
+from sqlrank.testing import ModelContract
+
+class TestMyModel(ModelContract):
+    def make_model(self):
+        return MyModel(rank=8)
+```
+"""
+
+from sqlrank.testing.contract import ModelContract
+from sqlrank.testing.data import example_events
+
+__all__ = ["ModelContract", "example_events"]
