@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-from importlib import metadata
 
 from sqlrank import _core
 from sqlrank._threads import explain_threads
@@ -14,6 +12,9 @@ _PACKAGES = ("sqlrank", "numpy", "scipy", "polars", "safetensors", "rich", "impl
 
 def versions() -> dict[str, str]:
     """Return versions and machine facts as plain text, in printing order."""
+    import platform
+    from importlib import metadata
+
     threads, reason = explain_threads()
     facts = {
         "python": sys.version.split()[0],
