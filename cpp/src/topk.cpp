@@ -7,7 +7,7 @@ namespace sqlrank {
 
 namespace {
 
-constexpr std::int64_t kListsPerTask = 16;
+constexpr std::int64_t kListsPerTask = 4;
 constexpr std::int64_t kPairsPerTask = 4096;
 
 // Calls function(row, worker) for every row, in tasks of `rows_per_task` rows.
@@ -21,7 +21,7 @@ void for_rows(Executor& executor, std::int64_t rows, std::int64_t rows_per_task,
 
 // Few users, few items or long lists: packing and thresholds would cost more than they save.
 bool worth_a_batch(const TopKQuery& query) {
-  return query.users.count > 8 && query.items.count >= 256 && query.n > 0 && query.n * 4 <= query.items.count;
+  return query.users.count > 24 && query.items.count >= 256 && query.n > 0 && query.n * 4 <= query.items.count;
 }
 
 void recommend(Executor& executor, const TopKQuery& query, const TopKLists& out, TopKStats* stats) {

@@ -23,6 +23,7 @@ class BatchRecommender {
         query_(query),
         out_(out),
         n_(std::min(query.n, out.width)),
+        group_(group_of(query.users.count)),
         items_(executor, query.items, query.rank, query.stride),
         scratch_(static_cast<std::size_t>(executor.threads())) {}
 
@@ -31,8 +32,8 @@ class BatchRecommender {
     if (!items_.finite()) return false;
     const std::int64_t keep = n_ + 4 + n_ / 8;
     constexpr std::int64_t kStateBytes = std::int64_t{1} << 25;
-    const std::int64_t groups = std::max<std::int64_t>(4, kStateBytes / (Survivors::bytes_per_user(keep) * kGroup));
-    const std::int64_t chunk = std::min(groups, ceil_div(query_.users.count, kGroup)) * kGroup;
+    const std::int64_t groups = std::max<std::int64_t>(4, kStateBytes / (Survivors::bytes_per_user(keep) * group_));
+    const std::int64_t chunk = std::min(groups, ceil_div(query_.users.count, group_)) * group_;
     Survivors survivors(chunk, keep, query_.items, query_.exclude);
     for (std::int64_t begin = 0; begin < query_.users.count; begin += chunk) {
       run_chunk(begin, std::min(query_.users.count, begin + chunk), survivors);
@@ -47,33 +48,39 @@ class BatchRecommender {
 
  private:
   static constexpr std::int64_t kTiles = 16;  // a group's rows and one panel fit into the first cache up to rank 64
-  static constexpr std::int64_t kGroup = kTiles * kUserTile;
+  static constexpr std::int64_t kMaxGroup = kTiles * kUserTile;
+
+  // Users per task: as many as fit, but eight tasks when there are few users.
+  static std::int64_t group_of(std::int64_t users) {
+    const std::int64_t tiles = ceil_div(users, kUserTile);
+    return std::clamp<std::int64_t>(ceil_div(tiles, 8), 2, kTiles) * kUserTile;
+  }
 
   struct Scratch {
     ExactScratch exact;
     AlignedFloats users;
-    double lengths[kGroup];
-    float limits[kGroup];  // the users' thresholds, +inf for those whom tiles cannot help
-    float reach[kTiles];   // items at most this long cannot pass any threshold of the tile
+    double lengths[kMaxGroup];
+    float limits[kMaxGroup];  // the users' thresholds, +inf for those whom tiles cannot help
+    float reach[kTiles];      // items at most this long cannot pass any threshold of the tile
     TopKStats stats;
   };
 
   void run_chunk(std::int64_t begin, std::int64_t end, Survivors& survivors) {
     survivors.reset(begin);
-    const std::int64_t groups = ceil_div(end - begin, kGroup);
+    const std::int64_t groups = ceil_div(end - begin, group_);
     for (std::int64_t first = 0; first < items_.panels(); first += items_.panels_per_slab()) {
       items_.load(executor_, first);
       const std::int64_t last = std::min(items_.panels(), first + items_.panels_per_slab());
       parallel_for(executor_, groups, [&](std::int64_t group, int worker) {
         Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
-        const std::int64_t users = std::min(end - begin - group * kGroup, kGroup);
-        load_users(begin, group * kGroup, users, survivors, scratch);
-        scan(first, last, group * kGroup, ceil_div(users, kUserTile), survivors, scratch);
+        const std::int64_t users = std::min(end - begin - group * group_, group_);
+        load_users(begin, group * group_, users, survivors, scratch);
+        scan(first, last, group * group_, ceil_div(users, kUserTile), survivors, scratch);
       });
     }
     parallel_for(executor_, groups, [&](std::int64_t group, int worker) {
-      const std::int64_t stop = std::min(end - begin, (group + 1) * kGroup);
-      for (std::int64_t slot = group * kGroup; slot < stop; ++slot) {
+      const std::int64_t stop = std::min(end - begin, (group + 1) * group_);
+      for (std::int64_t slot = group * group_; slot < stop; ++slot) {
         finish(begin + slot, slot, survivors, scratch_[static_cast<std::size_t>(worker)]);
       }
     });
@@ -84,7 +91,7 @@ class BatchRecommender {
 
   void load_users(std::int64_t begin, std::int64_t slot, std::int64_t users, const Survivors& survivors,
                   Scratch& scratch) {
-    float* packed = scratch.users.resize(kGroup * query_.rank);
+    float* packed = scratch.users.resize(kMaxGroup * query_.rank);
     for (std::int64_t tile = 0; tile < ceil_div(users, kUserTile); ++tile) {
       const std::int64_t base = tile * kUserTile;
       const auto row = [&](std::int64_t r) { return query_.users.row(begin + slot + base + r, query_.stride); };
@@ -207,7 +214,7 @@ class BatchRecommender {
   Executor& executor_;
   const TopKQuery& query_;
   const TopKLists& out_;
-  std::int64_t n_;
+  std::int64_t n_, group_;
   PackedItems items_;
   std::vector<Scratch> scratch_;
 };

@@ -54,7 +54,8 @@ class ItemLists(NamedTuple):
         """These rows, in this order; a row may be asked for twice."""
         if len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows)):
             return self
-        starts, lengths = self.indptr[:-1][rows], self.lengths[rows]
+        starts = self.indptr[rows]
+        lengths = self.indptr[rows + 1] - starts
         indptr = offsets(lengths)
         positions = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
         return ItemLists(indptr, self.indices[positions])

@@ -10,6 +10,6 @@ class TestMyModel(ModelContract):
 """
 
 from sqlrank.testing.contract import ModelContract
-from sqlrank.testing.data import example_events
+from sqlrank.testing.data import example_events, example_table
 
-__all__ = ["ModelContract", "example_events"]
+__all__ = ["ModelContract", "example_events", "example_table"]
