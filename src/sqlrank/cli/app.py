@@ -53,8 +53,8 @@ def build_app() -> App:
         version=lambda: metadata.version("sqlrank"),
         config=apply_config,
     )
-    for name, summary in COMMANDS.items():
-        app.command(f"sqlrank.cli.{_MODULES.get(name, name)}:{name}", name=name, help=summary)
+    for place, (name, summary) in enumerate(COMMANDS.items()):
+        app.command(f"sqlrank.cli.{_MODULES.get(name, name)}:{name}", name=name, help=summary, sort_key=place)
     app.register_install_completion_command(name="--install-completion", help="Complete commands in your shell.")
     return app
 

@@ -24,6 +24,7 @@ _NAMES = {
     "itemknn": "ItemKNN",
     "popularity": "Popularity",
 }
+_KINDS: dict[type | None, str] = {int: "INT", float: "NUMBER", bool: "TRUE|FALSE"}
 MODELS = {short: name for short, name in _NAMES.items() if name in Recommender._models}
 
 
@@ -72,11 +73,13 @@ def flag_of(name: str) -> str:
 def _annotations() -> dict[str, Any]:
     owners: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for short, name in MODELS.items():
         settings = Recommender._models[name].settings_class
         defaults = settings().to_dict()
         for setting, rule in settings.rules().items():
             owners.setdefault(setting, []).append(short)
+            kinds.setdefault(setting, _KINDS.get(rule.kind, "WORD"))
             texts.setdefault(setting, f"{rule.doc} ({rule.describe()}) [{_shown(defaults[setting])}]")
     return {
         name: Annotated[
@@ -84,6 +87,7 @@ def _annotations() -> dict[str, Any]:
             Parameter(
                 help=("" if "sqlrank" in owners[name] else f"{', '.join(owners[name])}: ") + text,
                 group=SETTINGS,
+                metavar=kinds[name],
                 show_default=False,
             ),
         ]
