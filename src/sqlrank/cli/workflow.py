@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sqlrank.cli.common import Common
+from sqlrank.cli.output import say
 from sqlrank.data import Interactions, splits
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.evaluation import Evaluation, evaluate
@@ -146,6 +147,7 @@ def _refitted(model: Recommender, data: Interactions, run: dict[str, Any], commo
     if epochs:
         settings = settings.replace(epochs=epochs)
     fresh = type(model).from_settings(settings)
+    say("now again, from all events", common.quiet)
     return fresh.fit(data, progress=not common.quiet, **run)
 
 
