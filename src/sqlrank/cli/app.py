@@ -55,7 +55,9 @@ def build_app() -> App:
     )
     for place, (name, summary) in enumerate(COMMANDS.items()):
         app.command(f"sqlrank.cli.{_MODULES.get(name, name)}:{name}", name=name, help=summary, sort_key=place)
-    app.register_install_completion_command(name="--install-completion", help="Complete commands in your shell.")
+    app.register_install_completion_command(
+        name="--install-completion", help="Complete commands in your shell."
+    )
     return app
 
 
@@ -85,7 +87,11 @@ def _run(words: list[str]) -> int:
     command, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False, verbose=False)
     common = next((value for value in bound.arguments.values() if isinstance(value, Common)), Common())
     if common.print_config:
-        print(as_toml(_path(app, words), bound.arguments), end="")
+        kinds = bound.signature.parameters
+        flags = {
+            k: v for k, v in bound.arguments.items() if kinds[k].kind is not inspect.Parameter.POSITIONAL_ONLY
+        }
+        print(as_toml(_path(app, words), flags), end="")
         return OK
     result = command(*bound.args, **bound.kwargs)
     if inspect.isawaitable(result):  # never ours: the types of cyclopts allow for it
@@ -121,7 +127,12 @@ def _report(error: Exception) -> int:
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: Any = None,
 ) -> None:
     say(f"note: {message}")
 

@@ -67,7 +67,9 @@ class Reading:
     null_values: Annotated[
         tuple[str, ...], _read("What stands for 'missing', such as user=0; repeat for more.")
     ] = field(default=())
-    duplicates: Annotated[Duplicates, _read("When a user has an item twice: which row counts [auto].")] = "auto"
+    duplicates: Annotated[Duplicates, _read("When a user has an item twice: which row counts [auto].")] = (
+        "auto"
+    )
     min_user_events: Annotated[int, _read("Drop users with fewer events.")] = 1
     min_item_events: Annotated[int, _read("Drop items with fewer events.")] = 1
     separator: Annotated[str | None, _read("Between columns of a text file [found out].")] = None

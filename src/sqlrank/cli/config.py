@@ -71,7 +71,9 @@ def _load(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     except OSError as error:
-        raise ConfigError(f"--config {path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise ConfigError(
+            f"--config {path} cannot be read: {(error.strerror or str(error)).lower()}"
+        ) from error
 
 
 def _table(tables: dict[str, Any], commands: tuple[str, ...], path: Path) -> dict[str, Any]:

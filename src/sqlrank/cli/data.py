@@ -21,7 +21,8 @@ data = App(name="data", help="Named data sets, and artificial ones.", help_forma
 def list_(
     *,
     data_dir: Annotated[
-        str | None, Parameter(help="Folder of the data sets [SQLRANK_DATA, else a cache].", show_default=False)
+        str | None,
+        Parameter(help="Folder of the data sets [SQLRANK_DATA, else a cache].", show_default=False),
     ] = None,
     common: Common = Common(),  # noqa: B008 # frozen
 ) -> None:
@@ -52,7 +53,8 @@ def fetch(
     /,
     *,
     data_dir: Annotated[
-        str | None, Parameter(help="Folder of the data sets [SQLRANK_DATA, else a cache].", show_default=False)
+        str | None,
+        Parameter(help="Folder of the data sets [SQLRANK_DATA, else a cache].", show_default=False),
     ] = None,
     common: Common = Common(),  # noqa: B008 # frozen
 ) -> None:

@@ -27,7 +27,9 @@ _SHOWN = 10
 
 def demo(
     *,
-    output: Annotated[str, Parameter(name=("--output", "-o"), help="Folder for everything it makes.")] = "sqlrank-demo",
+    output: Annotated[
+        str, Parameter(name=("--output", "-o"), help="Folder for everything it makes.")
+    ] = "sqlrank-demo",
     users: Annotated[int, Parameter(help="How many people.")] = 3_000,
     items: Annotated[int, Parameter(help="How many films.")] = 800,
     seed: Annotated[int, Parameter(help="Same seed, same people, same films, same numbers.")] = 0,
@@ -66,7 +68,9 @@ def demo(
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise FormatError(f"-o {folder} is a file; the demo is written into a folder")
-    strange = sorted(entry.name for entry in folder.iterdir() if entry.name not in _MADE) if folder.is_dir() else []
+    strange = (
+        sorted(entry.name for entry in folder.iterdir() if entry.name not in _MADE) if folder.is_dir() else []
+    )
     if strange:
         raise FormatError(f"-o {folder} holds other files ({', '.join(strange[:3])}); choose another folder")
     check_writable(folder.absolute().parent)
@@ -96,7 +100,12 @@ def _example(
 
 
 def _write(
-    folder: Path, outcome: Outcome, data: Interactions, items: pl.DataFrame, examples: list[Example], common: Common
+    folder: Path,
+    outcome: Outcome,
+    data: Interactions,
+    items: pl.DataFrame,
+    examples: list[Example],
+    common: Common,
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     table = data.to_table().sort("timestamp", "user", "item")
@@ -104,9 +113,7 @@ def _write(
     write_table(table.select("user", "item", time), folder / "events.csv")
     write_table(items.select("item", "genre"), folder / "items.csv")
     write_table(outcome.model.recommend(n=_SHOWN, threads=common.threads), folder / "recommendations.csv")
-    facts = facts_of(
-        outcome, data, "made-up data", "Report of the demo", "sqlrank demo", examples=examples
-    )
+    facts = facts_of(outcome, data, "made-up data", "Report of the demo", "sqlrank demo", examples=examples)
     save_with_report(outcome.model, folder / "model", fit_report(facts))
 
 
@@ -114,13 +121,19 @@ def _tell(folder: Path, outcome: Outcome, examples: list[Example], common: Commo
     report = folder / "model" / REPORT
     person = examples[0].user
     if common.json:
-        numbers: dict[str, Any] = {name: result.as_dict() for name, result in outcome.results.get("all", {}).items()}
-        print_json({"folder": str(folder), "report": str(report), "metrics": numbers, "seconds": outcome.seconds})
+        numbers: dict[str, Any] = {
+            name: result.as_dict() for name, result in outcome.results.get("all", {}).items()
+        }
+        print_json(
+            {"folder": str(folder), "report": str(report), "metrics": numbers, "seconds": outcome.seconds}
+        )
         return
     for example in examples:
         columns = {f"{example.user} chose last": example.history, "and might like next": example.recommended}
         height = max(map(len, columns.values()))
-        print_table(pl.DataFrame({name: [*rows, *[""] * (height - len(rows))] for name, rows in columns.items()}))
+        print_table(
+            pl.DataFrame({name: [*rows, *[""] * (height - len(rows))] for name, rows in columns.items()})
+        )
         print()
     print_results(outcome.results)
     say(verdict(outcome.results.get("all", {})), common.quiet)

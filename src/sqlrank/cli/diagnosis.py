@@ -66,7 +66,9 @@ def diagnose(path: str, reading: Reading) -> Diagnosis:
     """Look at a file; what was asked for with flags is taken as given."""
     text = TextOptions(reading.separator, reading.header, encoding=reading.encoding)
     parts = file_parts(path, text)
-    wanted: Mapping[str, Any] = {role: reading.arguments()[role] for role in ("user", "item", "rating", "time")}
+    wanted: Mapping[str, Any] = {
+        role: reading.arguments()[role] for role in ("user", "item", "rating", "time")
+    }
     choice = choose_columns(parts[0].columns, wanted, path, header=parts[0].header)
     raw, whole = _raw(parts)
     found = Diagnosis(raw, whole, choice, reading)
@@ -119,7 +121,9 @@ def _missing_ids(found: Diagnosis) -> Diagnosis:
                 changes: dict[str, Any] = {"null_values": (f"{role}={raw_word}",)}
                 if not found.reading.drop_nulls:
                     flags, changes["drop_nulls"] = flags + " --drop-nulls", True
-                text = f"{role} {raw_word!r} has {rows / len(column):.0%} of all rows: it looks like 'unknown'"
+                text = (
+                    f"{role} {raw_word!r} has {rows / len(column):.0%} of all rows: it looks like 'unknown'"
+                )
                 found = _with(found, text, flags, **changes)
                 break
     return found
@@ -165,7 +169,9 @@ def _times(found: Diagnosis) -> Diagnosis:
         if sample.str.to_datetime(pattern, strict=False, time_unit="us").null_count() == 0:
             text = f"times are written like {sample[0]!r}"
             return _with(found, text, f"--time-format '{pattern}'", time_format=pattern)
-    text = f"times are written like {sample[0]!r}, which no usual format fits: give --time-format, or do without"
+    text = (
+        f"times are written like {sample[0]!r}, which no usual format fits: give --time-format, or do without"
+    )
     return _with(found, text, "--time none", time="none")
 
 

@@ -37,7 +37,8 @@ def doctor(*, common: Common = Common()) -> None:  # noqa: B008 # frozen
         "processors": f"{os.cpu_count()} in the machine, {_usable()} for this process",
         "container": "no CPU limit" if quota is None else f"limited to {quota:g} CPUs",
         "memory": _memory(),
-        "SQLRANK_*": ", ".join(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("SQLRANK_")) or "none",
+        "SQLRANK_*": ", ".join(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("SQLRANK_"))
+        or "none",
     }
     extras = {name: find_spec(name) is not None for name in _EXTRAS}
     if common.json:

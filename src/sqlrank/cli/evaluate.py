@@ -20,10 +20,14 @@ def evaluate(
     *,
     protocol: Annotated[
         str | None,
-        Parameter(help="all: find unseen items; rated: order the rated ones; or one of the paper's.", show_default=False),
+        Parameter(
+            help="all: find unseen items; rated: order the rated ones; or one of the paper's.",
+            show_default=False,
+        ),
     ] = None,
     metrics: Annotated[
-        str | None, Parameter(help="Such as ndcg@10,recall@20; default: those of the protocol.", show_default=False)
+        str | None,
+        Parameter(help="Such as ndcg@10,recall@20; default: those of the protocol.", show_default=False),
     ] = None,
     reading: Reading = Reading(),  # noqa: B008 # frozen
     common: Common = Common(),  # noqa: B008

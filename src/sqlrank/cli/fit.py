@@ -37,12 +37,17 @@ def fit(
     *,
     output: Annotated[str, _flag("Folder for the model and its report.html.", "--output", "-o")] = "model",
     model: Annotated[str, _flag("Which model: sqlrank, wmf, ease, itemknn or popularity.")] = "sqlrank",
-    holdout: Annotated[float, _flag("Share of the events to measure on; 0: learn from all, measure nothing.")] = 0.1,
+    holdout: Annotated[
+        float, _flag("Share of the events to measure on; 0: learn from all, measure nothing.")
+    ] = 0.1,
     split: Annotated[str, _flag("What is held out: the latest (time), any (random), or auto.")] = "auto",
     metric: Annotated[str, _flag("What early stopping looks at.")] = "ndcg@10",
     patience: Annotated[int, _flag("Stop after so many epochs without a gain.")] = 5,
     refit: Annotated[
-        bool, _flag("When measured, learn again from all events; else keep what was measured.", negative="--no-refit")
+        bool,
+        _flag(
+            "When measured, learn again from all events; else keep what was measured.", negative="--no-refit"
+        ),
     ] = True,
     seed: Annotated[int, _flag("Same seed, same model, on any number of threads.")] = 0,
     reading: Reading = Reading(),  # noqa: B008 # frozen; the default of every flag lives there
@@ -131,7 +136,9 @@ def print_results(results: dict[str, dict[str, Evaluation]]) -> None:
     """The tables of all protocols on stdout."""
     for name, models in results.items():
         first = next(iter(models.values()))
-        print(f"{what_protocol_asks(name)}\nprotocol {name}: {first.protocol}; {first.users.evaluated:,} users")
+        print(
+            f"{what_protocol_asks(name)}\nprotocol {name}: {first.protocol}; {first.users.evaluated:,} users"
+        )
         print_table(metric_table(models).with_columns(pl.col(pl.Float64).round(4)), "  ")
         print()
 
@@ -153,12 +160,17 @@ def _tell(outcome: Outcome, place: Path, common: Common) -> None:
         )
         return
     print_results(outcome.results)
-    for line in filter(None, [verdict(outcome.results.get(protocol_of(outcome.measured), {})), _kept(outcome)]):
+    for line in filter(
+        None, [verdict(outcome.results.get(protocol_of(outcome.measured), {})), _kept(outcome)]
+    ):
         say(line, common.quiet)
     if is_explicit(outcome.model):
         text = "It learnt the order of the ratings. To find what people will choose next, add --implicit."
         say(text, common.quiet)
-    say(f"saved {place}/ with {REPORT}; next: sqlrank recommend {place} --user {_somebody(outcome)}", common.quiet)
+    say(
+        f"saved {place}/ with {REPORT}; next: sqlrank recommend {place} --user {_somebody(outcome)}",
+        common.quiet,
+    )
 
 
 def _somebody(outcome: Outcome) -> str:

@@ -27,7 +27,8 @@ def inspect(
     /,
     *,
     figure: Annotated[
-        str | None, Parameter(help="Draw popularity and activity into a .png, .svg or .pdf file.", show_default=False)
+        str | None,
+        Parameter(help="Draw popularity and activity into a .png, .svg or .pdf file.", show_default=False),
     ] = None,
     reading: Reading = Reading(),  # noqa: B008 # frozen
     common: Common = Common(),  # noqa: B008

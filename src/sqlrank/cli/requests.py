@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from sqlrank.data import Vocabulary
+from sqlrank.data.ids import close_matches
 from sqlrank.errors import ConfigError, DataError
 
 __all__ = ["typed_history", "typed_ids"]
@@ -17,7 +18,9 @@ __all__ = ["typed_history", "typed_ids"]
 def typed_ids(words: Iterable[str], known: Vocabulary, flag: str) -> list[Any]:
     """Ids in the type of the model's: `a,b`, or `@file` with one id per line."""
     texts = [text for word in words for text in _split(word, known, flag)]
-    return [_typed(text, known, flag) for text in texts]
+    ids = [_typed(text, known, flag) for text in texts]
+    _check_known(ids, known, flag)
+    return ids
 
 
 def typed_history(words: Iterable[str], items: Vocabulary, rated: bool) -> list[Any]:
@@ -26,8 +29,28 @@ def typed_history(words: Iterable[str], items: Vocabulary, rated: bool) -> list[
     if not texts:
         raise ConfigError("--history is empty; name at least one item, such as --history a,b,c")
     if not rated:
-        return [_typed(text, items, "--history") for text in texts]
-    return [_rated(text, items) for text in texts]
+        ids = [_typed(text, items, "--history") for text in texts]
+        _check_known(ids, items, "--history")
+        return ids
+    pairs = [_rated(text, items) for text in texts]
+    _check_known([item for item, _ in pairs], items, "--history")
+    return pairs
+
+
+def _check_known(ids: list[Any], known: Vocabulary, flag: str) -> None:
+    """Unknown ids as one error that helps further."""
+    if not ids:
+        return
+    found = known.lookup(ids)[1]
+    if found.all():
+        return
+    lost = [value for value, there in zip(ids, found, strict=True) if not there]
+    shown = ", ".join(str(value) for value in lost[:3]) + (
+        f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+    )
+    hint = close_matches(lost[0], known.ids.head(100_000).to_list()) if isinstance(lost[0], str) else ""
+    advice = "; for somebody new give --history" if flag == "--user" and not hint else ""
+    raise DataError(f"{flag} {shown}: unknown to this model, which knows {len(known):,}{hint}{advice}")
 
 
 def _split(word: str, known: Vocabulary, flag: str) -> list[str]:

@@ -30,7 +30,9 @@ def similar(
     loaded = load_model(model)
     neighbours = getattr(loaded, "similar_items", None)
     if neighbours is None:
-        raise ConfigError(f"{type(loaded).__name__} does not know which items are similar; use a model with factors")
+        raise ConfigError(
+            f"{type(loaded).__name__} does not know which items are similar; use a model with factors"
+        )
     table = neighbours(typed_ids([item], loaded.items, "ITEM"), n=n, threads=common.threads)
     if items is not None:
         from sqlrank.cli.titles import read_titles, with_titles

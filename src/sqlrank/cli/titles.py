@@ -18,7 +18,9 @@ __all__ = ["read_titles", "with_titles"]
 _USUAL = ("title", "name", "description", "label")
 
 
-def read_titles(path: str, model: Recommender, title: str | None = None, key: str | None = None) -> pl.DataFrame:
+def read_titles(
+    path: str, model: Recommender, title: str | None = None, key: str | None = None
+) -> pl.DataFrame:
     """A table (item, title) of the items that the model knows; the first name of an item counts.
 
     The item's column is `key`, or one with a usual name, or the first; the title's is `title`, or one called title,

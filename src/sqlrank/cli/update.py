@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from sqlrank.cli.common import Common, Reading
 from sqlrank.cli.output import print_json, say
-from sqlrank.cli.places import check_model_place, load_model
+from sqlrank.cli.places import check_model_place, load_model, report_after_update, save_with_report
 from sqlrank.errors import ConfigError
 
 __all__ = ["update"]
@@ -43,14 +43,16 @@ def update(
     loaded = load_model(model)
     learn = getattr(loaded, "partial_fit", None)
     if learn is None:
-        raise ConfigError(f"{type(loaded).__name__} cannot go on with new events; fit it again on all of them")
+        raise ConfigError(
+            f"{type(loaded).__name__} cannot go on with new events; fit it again on all of them"
+        )
     before = len(loaded.users), len(loaded.items)
     events = reading.read(file, common)
     began = time.perf_counter()
     options = {} if epochs is None else {"epochs": epochs}
     learn(events, seed=seed, threads=common.threads, progress=not common.quiet, **options)
     seconds = time.perf_counter() - began
-    loaded.save(place)
+    save_with_report(loaded, place, report_after_update(Path(model), len(events)))
     new_users, new_items = len(loaded.users) - before[0], len(loaded.items) - before[1]
     if common.json:
         facts = {"model": str(place), "events": len(events), "new_users": new_users, "new_items": new_items}

@@ -71,7 +71,11 @@ def hold_out(data: Interactions, share: float, how: str, seed: int) -> Holdout:
         return Holdout(data)
     if how == "time" and data.timestamps is None:
         raise ConfigError("--split time needs times; name their column with --time, or use --split random")
-    kinds = ["time", "random"] if how == "auto" and data.timestamps is not None else [how.replace("auto", "random")]
+    kinds = (
+        ["time", "random"]
+        if how == "auto" and data.timestamps is not None
+        else [how.replace("auto", "random")]
+    )
     for kind in kinds:
         try:
             parts = _cut(data, share, kind, seed)
@@ -117,7 +121,9 @@ def fit_and_measure(
     return outcome
 
 
-def measure(models: dict[str, Recommender], parts: Holdout, common: Common) -> dict[str, dict[str, Evaluation]]:
+def measure(
+    models: dict[str, Recommender], parts: Holdout, common: Common
+) -> dict[str, dict[str, Evaluation]]:
     """Every model under every protocol that fits the data."""
     assert parts.test is not None
     first = next(iter(models.values()))

@@ -1,7 +1,7 @@
 """Figures, for `pip install 'sqlrank[plot]'`. Every function draws into `ax` (a new one when None) and returns it.
 
-    ax = sqlrank.plotting.learning_curve(model)
-    ax.figure.savefig("learning.png")
+ax = sqlrank.plotting.learning_curve(model)
+ax.figure.savefig("learning.png")
 """
 
 from sqlrank.plotting.canvas import new_figure, save

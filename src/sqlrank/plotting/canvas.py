@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["STYLES", "axes", "direct_label", "new_figure", "save", "tidy"]
+__all__ = ["STYLES", "axes", "direct_label", "new_figure", "plain_ticks", "save", "tidy"]
 
 # Okabe and Ito's colours in an order of falling darkness, each with a dash and a mark of its own.
 STYLES: tuple[dict[str, Any], ...] = (
@@ -68,3 +68,12 @@ def direct_label(ax: Axes, lines: int) -> None:
     """A legend where there is more than one line."""
     if lines > 1:
         ax.legend(frameon=False, fontsize=9)
+
+
+def plain_ticks(ax: Axes) -> None:
+    """Numbers such as 1, 10, 100 on a logarithmic axis instead of powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())

@@ -12,7 +12,7 @@ from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError
 from sqlrank.evaluation import Evaluation, Protocol, evaluate
 from sqlrank.models import Recommender
-from sqlrank.plotting.canvas import STYLES, axes, direct_label, tidy
+from sqlrank.plotting.canvas import STYLES, axes, direct_label, plain_ticks, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,19 +25,22 @@ def popularity_curve(
 ) -> Axes:
     """Which share of all recommended places the most recommended items take, model by model.
 
-    The line of a model that shows everybody the same ten items rises at once; one that uses the whole catalogue
-    stays near the diagonal.
+    Items that a user has already are not recommended. The line of a model that shows everybody the same few items
+    reaches 1 on the left; that of one which uses the whole catalogue rises late.
     """
     ax = axes(ax)
     for style, (name, model) in zip(STYLES * 3, models.items(), strict=False):
-        shown = model.rank_codes(np.arange(len(model.users), dtype=np.int32), n, threads=threads).items
+        everybody = np.arange(len(model.users), dtype=np.int32)
+        seen = (model.seen.indptr, model.seen.indices)
+        shown = model.rank_codes(everybody, n, exclude=seen, threads=threads).items
         counts = np.sort(np.bincount(shown, minlength=len(model.items)))[::-1]
-        share = np.concatenate([[0.0], np.cumsum(counts) / max(1, counts.sum())])
-        places = np.linspace(0, 100, len(share))
-        ax.plot(places, share, label=name, markevery=max(1, len(share) // 10), markersize=4, **style)
-    ax.plot([0, 100], [0, 1], color="#57606a", linestyle=":", linewidth=1)
+        share = np.cumsum(counts) / max(1, counts.sum())
+        marks = np.unique(np.geomspace(1, len(share), 9).astype(int) - 1).tolist()
+        ax.plot(np.arange(1, len(share) + 1), share, label=name, markevery=marks, markersize=5, **style)
+    ax.set_xscale("log")
+    plain_ticks(ax)
     direct_label(ax, len(models))
-    return tidy(ax, f"Who gets the {n} places", "% of the items, most recommended first", "share of all places")
+    return tidy(ax, f"Who gets the top {n} places", "items, most recommended first", "share of all places")
 
 
 def metric_by_history(

@@ -32,11 +32,19 @@ def learning_curve(model: Any, metric: str | None = None, *, ax: Axes | None = N
     if best:
         ax.axvline(best, color="#57606a", linestyle="--", linewidth=1)
         low, high = ax.get_ylim()
-        ax.annotate(f" kept: epoch {best} ", (best, low + 0.06 * (high - low)), ha="right", color="#57606a", fontsize=9)
+        ax.annotate(
+            f" kept: epoch {best} ",
+            (best, low + 0.06 * (high - low)),
+            ha="right",
+            color="#57606a",
+            fontsize=9,
+        )
     return tidy(ax, f"{name} while learning", "epoch", name)
 
 
-def metric_against_time(models: Mapping[str, Any], metric: str = "ndcg@10", *, ax: Axes | None = None) -> Axes:
+def metric_against_time(
+    models: Mapping[str, Any], metric: str = "ndcg@10", *, ax: Axes | None = None
+) -> Axes:
     """How good each model was after how many seconds of training (measuring time not counted)."""
     ax = axes(ax)
     for style, (name, model) in zip(STYLES * 3, models.items(), strict=False):
@@ -53,5 +61,7 @@ def metric_against_time(models: Mapping[str, Any], metric: str = "ndcg@10", *, a
 def _history(model: Any) -> Any:
     history = getattr(model, "history", None)
     if history is None or history.height == 0:
-        raise ConfigError(f"{type(model).__name__} has no history: it does not learn in epochs, or was loaded")
+        raise ConfigError(
+            f"{type(model).__name__} has no history: it does not learn in epochs, or was loaded"
+        )
     return history

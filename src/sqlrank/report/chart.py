@@ -13,7 +13,12 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 74.0, 14.0, 26.0, 38.0
 
 
 def line_chart(
-    x: Sequence[float], y: Sequence[float], title: str, x_label: str, mark: float | None = None, mark_text: str = ""
+    x: Sequence[float],
+    y: Sequence[float],
+    title: str,
+    x_label: str,
+    mark: float | None = None,
+    mark_text: str = "",
 ) -> str:
     """One line; `mark` draws a dashed rule at this x, such as the epoch that was kept."""
     points = [(a, b) for a, b in zip(x, y, strict=True) if b is not None and math.isfinite(b)]
@@ -37,7 +42,9 @@ def line_chart(
         _, height = place(x_low, tick)
         parts.append(_rule(_LEFT, height, _WIDTH - _RIGHT, height, "var(--line)"))
         parts.append(_text(_LEFT - 8, height + 4, _number(tick), "end"))
-    whole = sorted({round(tick) for tick in ticks(x_low, x_high) if x_low <= round(tick) <= x_high} | {x_low, x_high})
+    whole = sorted(
+        {round(tick) for tick in ticks(x_low, x_high) if x_low <= round(tick) <= x_high} | {x_low, x_high}
+    )
     for tick in _apart(whole, (x_high - x_low) / 12):
         left, bottom = place(tick, y_low)
         parts.append(_text(left, bottom + 18, _number(tick), "middle"))

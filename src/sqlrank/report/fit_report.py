@@ -71,7 +71,9 @@ def metric_table(results: Mapping[str, Evaluation]) -> pl.DataFrame:
     for metric in first:
         numbers: dict[str, Any] = {name: result[metric] for name, result in results.items()}
         error = first.summaries[metric].standard_error
-        rows.append({"metric": metric, **numbers, "± s.e.": error, "meaning": KINDS[metric.split("@")[0]].summary})
+        rows.append(
+            {"metric": metric, **numbers, "± s.e.": error, "meaning": KINDS[metric.split("@")[0]].summary}
+        )
     return pl.DataFrame(rows, schema_overrides={"± s.e.": pl.Float64})
 
 
@@ -95,7 +97,6 @@ def _quality(facts: FitFacts) -> str:
     parts = [paragraph(f"Measured on events the model had not seen: {facts.holdout}.")]
     for name, results in facts.results.items():
         first = next(iter(results.values()))
-        parts.append(f"<h3>{what_protocol_asks(name) or name}</h3>" if name not in _QUESTIONS else "")
         parts.append(paragraph(what_protocol_asks(name)))
         parts.append(table(metric_table(results)))
         users = first.users
@@ -118,9 +119,13 @@ def _learning(facts: FitFacts) -> str:
     for name in history.columns[3:]:
         title = f"{name} on validation events (higher is better)"
         charts.append(
-            line_chart(epochs, history[name].to_list(), title, "epoch", facts.best_epoch, f"kept: {facts.best_epoch}")
+            line_chart(
+                epochs, history[name].to_list(), title, "epoch", facts.best_epoch, f"kept: {facts.best_epoch}"
+            )
         )
-    return section("How it learnt", f'<div class="two">{"".join(charts)}</div>', paragraph(facts.kept, soft=True))
+    return section(
+        "How it learnt", f'<div class="two">{"".join(charts)}</div>', paragraph(facts.kept, soft=True)
+    )
 
 
 def _examples(facts: FitFacts) -> str:
@@ -150,7 +155,10 @@ def _data(facts: FitFacts) -> str:
         ("ratings", "none: every event says 'chosen'" if data.values is None else _levels(data.values)),
     ]
     frame = pl.DataFrame(rows, schema=["what", "value"], orient="row")
-    return section("The data", table(frame), code(str(data.report)))
+    cleaning = (
+        code(str(data.report)) if data.report.rows else ""
+    )  # made-up data has not been read from anywhere
+    return section("The data", table(frame), cleaning)
 
 
 def _levels(values: np.ndarray[Any, Any]) -> str:
@@ -177,4 +185,8 @@ def _again(facts: FitFacts) -> str:
 
 def _machine(facts: FitFacts) -> str:
     rows = list(facts.versions.items())
-    return section("Made with", table(pl.DataFrame(rows, schema=["what", "version"], orient="row"))) if rows else ""
+    return (
+        section("Made with", table(pl.DataFrame(rows, schema=["what", "version"], orient="row")))
+        if rows
+        else ""
+    )

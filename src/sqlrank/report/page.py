@@ -42,7 +42,9 @@ def page(title: str, subtitle: str, parts: Iterable[str]) -> str:
         f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head>\n<body><main>\n"
-        f'<h1>{escape(title)}</h1><p class="soft">{escape(subtitle)}</p>\n' + "\n".join(parts) + "\n</main></body></html>\n"
+        f'<h1>{escape(title)}</h1><p class="soft">{escape(subtitle)}</p>\n'
+        + "\n".join(parts)
+        + "\n</main></body></html>\n"
     )
 
 
@@ -79,7 +81,9 @@ def table(frame: pl.DataFrame, best: Sequence[bool] = ()) -> str:
     for place, row in enumerate(frame.iter_rows()):
         cells = "".join(f"<td{c}>{escape(_shown(value))}</td>" for value, c in zip(row, classes, strict=True))
         rows.append(f'<tr class="best">{cells}</tr>' if best and best[place] else f"<tr>{cells}</tr>")
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
 
 
 def _shown(value: Any) -> str:
