@@ -19,7 +19,7 @@ from cyclopts import App, CycloptsError
 from cyclopts.exceptions import MissingArgumentError, UnknownCommandError
 
 from sqlrank.cli.common import Common
-from sqlrank.cli.config import as_toml, apply_config
+from sqlrank.cli.config import apply_config, as_toml
 from sqlrank.cli.messages import close, missing, one_line, system, usage
 from sqlrank.cli.output import say
 from sqlrank.errors import ConfigError, SqlrankError

@@ -64,8 +64,8 @@ class Diagnosis:
 
 def diagnose(path: str, reading: Reading) -> Diagnosis:
     """Look at a file; what was asked for with flags is taken as given."""
-    text = TextOptions(reading.separator, reading.header, encoding=reading.encoding)
-    parts = file_parts(path, text)
+    options = TextOptions(reading.separator, reading.header, encoding=reading.encoding)
+    parts = file_parts(path, options)
     wanted: Mapping[str, Any] = {
         role: reading.arguments()[role] for role in ("user", "item", "rating", "time")
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
@@ -137,7 +138,7 @@ def _levels(values: np.ndarray[Any, Any]) -> pl.DataFrame:
     if len(levels) > 12:
         edges = np.histogram_bin_edges(values, 8)
         counts, _ = np.histogram(values, edges)
-        names = [f"{a:g} to {b:g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        names = [f"{a:g} to {b:g}" for a, b in itertools.pairwise(edges)]
     else:
         names = [f"{level:g}" for level in levels]
     bars = ["█" * round(30 * count / counts.max()) for count in counts]

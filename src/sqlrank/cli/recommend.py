@@ -40,7 +40,7 @@ def recommend(
     history: Annotated[
         tuple[str, ...], _who("Items somebody had: a,b,c (or a:5,b:3 for a model of ratings).")
     ] = (),
-    all: Annotated[bool, _who("Every user of the model.")] = False,  # noqa: A002 # the name of the flag
+    all: Annotated[bool, _who("Every user of the model.")] = False,  # the name of the flag
     n: Annotated[int, _what("How many items.", "--n", "-n")] = 10,
     exclude: Annotated[tuple[str, ...], _what("Items to leave out: a,b or @file.")] = (),
     candidates: Annotated[tuple[str, ...], _what("The only items that compete: a,b or @file.")] = (),

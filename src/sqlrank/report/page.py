@@ -21,7 +21,8 @@ main { max-width: 60rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
 h1 { font-size: 1.7rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 p { margin: .4rem 0; } .soft { color: var(--soft); }
 .cards { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.2rem 0; }
-.card { flex: 1 1 9rem; border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem; background: var(--tint); }
+.card { flex: 1 1 9rem; border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem;
+  background: var(--tint); }
 .card b { display: block; font-size: 1.45rem; line-height: 1.25; } .card span { color: var(--soft); font-size: .85rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .92rem; width: 100%; }
