@@ -27,6 +27,7 @@ __all__ = ["load_model", "save_model"]
 
 _SEEN = ("seen_indptr", "seen_indices")
 _ATTEMPTS = 5
+_REPORT = "report.html"  # lies in the directories that `sqlrank fit` makes; it goes with the model that it is about
 
 
 def save_model(model: Recommender, path: str | PathLike[str]) -> Path:
@@ -152,7 +153,7 @@ def _refuse_to_replace(target: Path) -> None:
     if not target.is_dir():
         raise FormatError(f"{target} is a file; a model is saved into a directory.")
     others = sorted(entry.name for entry in target.iterdir()) if target.is_dir() else []
-    strange = [name for name in others if name not in (MANIFEST, FACTORS, USERS, ITEMS)]
+    strange = [name for name in others if name not in (MANIFEST, FACTORS, USERS, ITEMS, _REPORT)]
     if strange or (others and MANIFEST not in others):
         shown = ", ".join((strange or others)[:3])
         raise FormatError(

@@ -1,0 +1,66 @@
+"""inspect finds the flags that a messy file needs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from cli.conftest import Cli
+
+MESS = """CustomerID;StockCode;Quantity;InvoiceDate
+{rows}"""
+
+
+def messy(folder: Path) -> Path:
+    rows = []
+    for i in range(200):
+        customer = 0 if i % 3 == 0 else 17000 + i % 20
+        amount = "-1" if i % 25 == 1 else "2"
+        rows.append(f"{customer};A{i % 15};{amount};{1 + i % 28}.{1 + i % 12}.2024 08:{i % 60:02d}")
+    path = folder / "lines.csv"
+    path.write_text(MESS.format(rows="\n".join(rows)))
+    return path
+
+
+def test_inspect_says_what_it_needs(cli: Cli, tmp_path: Path) -> None:
+    found = cli("inspect", messy(tmp_path), "--json").json
+    flags = found["command"]
+    assert "--null-values user=0 --drop-nulls" in flags
+    assert "--rating Quantity --min-value 1 --implicit" in flags
+    assert "--time-format '%d.%m.%Y %H:%M'" in flags
+    assert found["users"] <= 20 and found["items"] == 10
+
+
+def test_the_command_it_prints_works(cli: Cli, tmp_path: Path) -> None:
+    command = shlex.split(cli("inspect", messy(tmp_path), "--json").json["command"])
+    words = [tmp_path / "model" if word == "model" else word for word in command[1:]]
+    assert cli(*words, "--rank", 2, "--epochs", 2, "-q").code == 0
+
+
+def test_a_clean_file_needs_nothing(cli: Cli, events: Path) -> None:
+    ran = cli("inspect", events)
+    assert "found\n" not in ran.out and f"next: sqlrank fit {events} -o model" in ran.err
+    assert "2025-01-01 to 2025-12-31" in ran.out
+
+
+def test_ratings_are_shown_as_bars(cli: Cli, ratings: Path) -> None:
+    out = cli("inspect", ratings).out
+    assert "█" in out and "density" in out
+
+
+def test_a_figure_on_request(cli: Cli, events: Path, tmp_path: Path) -> None:
+    assert cli("inspect", events, "--figure", tmp_path / "f.png", "-q").code == 0
+    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_decimal_commas_and_repeats(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("user;item;rating\na;x;1,5\na;x;2,5\nb;x;3,0\nb;y;4,0\n")
+    assert (
+        cli("inspect", path, "--json").json["command"].endswith("--decimal-comma --duplicates last -o model")
+    )
+
+
+def test_an_online_shop(cli: Cli, data_dir: Path) -> None:
+    found = cli("inspect", data_dir / "online-retail" / "online_retail.parquet", "--json").json
+    assert (found["users"], found["items"], found["events"]) == (4_339, 3_665, 266_802)
