@@ -115,7 +115,7 @@ class TextExport {
  public:
   explicit TextExport(TextKeys&& keys) : keys_(std::make_shared<TextKeys>(std::move(keys))) {}
 
-  nb::tuple capsules(nb::object /*requested_schema*/) const {
+  nb::typed<nb::tuple, nb::object, nb::object> capsules(nb::object /*requested_schema*/) const {
     auto schema = std::make_unique<ArrowSchema>(
         ArrowSchema{"U", "", nullptr, 0, 0, nullptr, nullptr, [](ArrowSchema* s) { s->release = nullptr; }, nullptr});
     auto held = std::make_unique<Held>(Held{keys_, {nullptr, keys_->offsets(), keys_->bytes()}});

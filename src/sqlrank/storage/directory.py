@@ -27,7 +27,9 @@ __all__ = ["load_model", "save_model"]
 
 _SEEN = ("seen_indptr", "seen_indices")
 _ATTEMPTS = 5
-_REPORT = "report.html"  # lies in the directories that `sqlrank fit` makes; it goes with the model that it is about
+_REPORT = (
+    "report.html"  # lies in the directories that `sqlrank fit` makes; it goes with the model that it is about
+)
 
 
 def save_model(model: Recommender, path: str | PathLike[str]) -> Path:
@@ -38,7 +40,7 @@ def save_model(model: Recommender, path: str | PathLike[str]) -> Path:
     """
     target = Path(path).absolute()
     _refuse_to_replace(target)
-    arrays = dict(zip(_SEEN, model.seen, strict=True)) | model._state()
+    arrays: dict[str, NDArray[Any]] = {**dict(zip(_SEEN, model.seen, strict=True)), **model._state()}
     with replaced_directory(target) as folder:
         for name, ids in ((USERS, model.users.ids), (ITEMS, model.items.ids)):
             pl.DataFrame({"id": ids}).write_parquet(folder / name)

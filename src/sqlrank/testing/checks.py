@@ -61,6 +61,6 @@ def assert_same_model(first: Recommender, second: Recommender) -> None:
         assert array.dtype == other.dtype, name
         assert array.shape == other.shape, name
         assert array.tobytes() == other.tobytes(), f"{name} differs"
-    for one, other in zip(first.seen, second.seen, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for mine, theirs in zip(first.seen, second.seen, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
     assert first.recommend(n=7).equals(second.recommend(n=7))
