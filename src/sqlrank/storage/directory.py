@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["load_model", "save_model"]
 
 _SEEN = ("seen_indptr", "seen_indices")
-_ATTEMPTS = 5
+_ATTEMPTS = 50
 _REPORT = (
     "report.html"  # lies in the directories that `sqlrank fit` makes; it goes with the model that it is about
 )
@@ -141,12 +141,13 @@ def _entry(path: Path) -> FileEntry:
     return FileEntry(path.stat().st_size, digest(path), header)
 
 
-def _identity(folder: Path) -> tuple[int, int] | None:
+def _identity(folder: Path) -> tuple[int, ...] | None:
+    """What tells a directory from the one that takes its place; the number alone may be given to a new one again."""
     try:
         facts = folder.stat()
     except FileNotFoundError:
         return None
-    return facts.st_dev, facts.st_ino
+    return facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _refuse_to_replace(target: Path) -> None:
