@@ -7,11 +7,12 @@ import os
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from sqlrank.errors import ConfigError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["FORMATS", "format_of", "print_json", "print_table", "say", "table_lines", "write_table"]
 

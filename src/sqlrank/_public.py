@@ -1,0 +1,29 @@
+"""The public names; `sqlrank/__init__.py` gives them out when one is asked for."""
+
+from sqlrank._threads import set_threads
+from sqlrank._versions import show_versions
+from sqlrank.data import Interactions, datasets, read
+from sqlrank.data import splits as split
+from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
+from sqlrank.evaluation import Evaluation, Protocol, evaluate
+from sqlrank.models import SQLRank
+from sqlrank.storage import load_model as load
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "Evaluation",
+    "FormatError",
+    "Interactions",
+    "NotFittedError",
+    "Protocol",
+    "SQLRank",
+    "SqlrankError",
+    "datasets",
+    "evaluate",
+    "load",
+    "read",
+    "set_threads",
+    "show_versions",
+    "split",
+]
