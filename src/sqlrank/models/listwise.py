@@ -18,14 +18,13 @@ from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.losses import ListLoss
 from sqlrank.models.factors import FactorModel
+from sqlrank.models.fitting import check_trainable, training_hooks
 from sqlrank.models.growth import merge_events
 from sqlrank.models.lists import ItemLists
 from sqlrank.settings import Search, Settings, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
-from sqlrank.training.early_stopping import EarlyStopping
 from sqlrank.training.lists import ListData
 from sqlrank.training.loop import run_epochs
-from sqlrank.training.progress import progress_callback
 from sqlrank.training.steps import CurvatureSteps, FixedSteps, StepRule
 from sqlrank.training.trainer import ListTrainer, make_engine
 
@@ -137,7 +136,7 @@ class ListwiseModel(FactorModel):
         The same seed gives the same bits for any number of threads. Ctrl-C keeps the last complete epoch.
         """
         settings = self.settings
-        _check_trainable(train, validation)
+        check_trainable(train, validation)
         explicit = _is_explicit(settings.feedback, train)
         self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
         self._values = train.values if explicit else None
@@ -151,7 +150,7 @@ class ListwiseModel(FactorModel):
             steps = CurvatureSteps(settings.decay)
         else:
             steps = FixedSteps(settings.learning_rate, settings.decay)
-        hooks = _hooks(validation, progress, callbacks)
+        hooks = training_hooks(validation, progress, callbacks)
         return self._train(users, items, steps, settings.epochs, validation, seed, width, hooks)
 
     def partial_fit(
@@ -190,7 +189,7 @@ class ListwiseModel(FactorModel):
             width,
         )
         planned = epochs or max(1, round(self.settings.epochs / 8))
-        hooks = _hooks(None, progress, callbacks)
+        hooks = training_hooks(None, progress, callbacks)
         return self._train(users, items, CurvatureSteps(), planned, None, seed, width, hooks)
 
     def _train(
@@ -289,23 +288,3 @@ def _is_explicit(feedback: str, data: Interactions) -> bool:
     if feedback != "auto":
         return feedback == "explicit"
     return data.values is not None and len(data) > 0 and bool(data.values.min() < data.values.max())
-
-
-def _check_trainable(train: Interactions, validation: Interactions | None) -> None:
-    if len(train) == 0:
-        raise DataError("the training data has no events")
-    if validation is not None and (validation.users != train.users or validation.items != train.items):
-        raise DataError(
-            "validation and training data have different ids: split one data set (sqlrank.split), or use "
-            "validation.with_vocabularies(train.users, train.items)"
-        )
-
-
-def _hooks(
-    validation: Interactions | None, progress: bool | str | Callback, callbacks: Sequence[Callback]
-) -> list[Callback]:
-    hooks = list(callbacks)
-    if validation is not None and not any(isinstance(c, EarlyStopping) for c in hooks):
-        hooks.append(EarlyStopping())
-    shown = progress_callback(progress)
-    return hooks if shown is None else [*hooks, shown]

@@ -1,0 +1,59 @@
+"""What every ``fit`` does before and around learning: checks, hooks, and learning in a single step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sqlrank.data import Interactions
+from sqlrank.errors import DataError
+from sqlrank.training.callbacks import Callback, TrainingRun
+from sqlrank.training.early_stopping import EarlyStopping
+from sqlrank.training.loop import run_epochs
+from sqlrank.training.progress import progress_callback
+from sqlrank.training.trainer import EpochReport, Matrix
+
+__all__ = ["check_trainable", "learn_at_once", "training_hooks"]
+
+
+def check_trainable(train: Interactions, validation: Interactions | None) -> None:
+    """Raise :class:`DataError` where there is nothing to learn from, or the two data sets have different ids."""
+    if len(train) == 0:
+        raise DataError("the training data has no events")
+    if validation is not None and (validation.users != train.users or validation.items != train.items):
+        raise DataError(
+            "validation and training data have different ids: split one data set (sqlrank.split), or use "
+            "validation.with_vocabularies(train.users, train.items)"
+        )
+
+
+def training_hooks(
+    validation: Interactions | None, progress: bool | str | Callback, callbacks: Sequence[Callback]
+) -> list[Callback]:
+    """The callbacks of a run: those given, early stopping where there is validation data, and progress."""
+    hooks = list(callbacks)
+    if validation is not None and not any(isinstance(c, EarlyStopping) for c in hooks):
+        hooks.append(EarlyStopping())
+    shown = progress_callback(progress)
+    return hooks if shown is None else [*hooks, shown]
+
+
+def learn_at_once(run: TrainingRun, learn: Callable[[], None], hooks: Sequence[Callback]) -> None:
+    """Run a model that learns in one step as a training of one epoch: callbacks see it like any other."""
+    run_epochs(run, _OneStep(learn), hooks, lambda users, items: None)
+
+
+class _OneStep:
+    """A trainer without factors: its only epoch is the whole of learning."""
+
+    def __init__(self, learn: Callable[[], None]) -> None:
+        self.users: Matrix = np.empty((0, 0), np.float32)
+        self.items = self.users
+        self._learn = learn
+
+    def train_epoch(self, number: int) -> EpochReport:
+        """Learn; nothing is minimised step by step, so there is no objective to tell."""
+        self._learn()
+        return EpochReport(objective=math.nan, loss=math.nan, entries=0, rate=0.0)
