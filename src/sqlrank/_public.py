@@ -6,17 +6,21 @@ from sqlrank.data import Interactions, datasets, read
 from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
 from sqlrank.evaluation import Evaluation, Protocol, evaluate
-from sqlrank.models import SQLRank
+from sqlrank.models import EASE, ItemKNN, Popularity, Random, SQLRank
 from sqlrank.storage import load_model as load
 
 __all__ = [
+    "EASE",
     "ConfigError",
     "DataError",
     "Evaluation",
     "FormatError",
     "Interactions",
+    "ItemKNN",
     "NotFittedError",
+    "Popularity",
     "Protocol",
+    "Random",
     "SQLRank",
     "SqlrankError",
     "datasets",

@@ -1,10 +1,25 @@
 """The models, and the contract they share."""
 
 from sqlrank.models.base import Recommender
+from sqlrank.models.ease import EASE
 from sqlrank.models.factors import FactorModel
+from sqlrank.models.item_knn import ItemKNN
 from sqlrank.models.lists import ItemLists
+from sqlrank.models.popularity import Popularity
+from sqlrank.models.random_order import Random
 from sqlrank.models.ranked import RankedLists
 from sqlrank.models.scored import ScoreModel
 from sqlrank.models.sqlrank import SQLRank
 
-__all__ = ["FactorModel", "ItemLists", "RankedLists", "Recommender", "SQLRank", "ScoreModel"]
+__all__ = [
+    "EASE",
+    "FactorModel",
+    "ItemKNN",
+    "ItemLists",
+    "Popularity",
+    "Random",
+    "RankedLists",
+    "Recommender",
+    "SQLRank",
+    "ScoreModel",
+]

@@ -1,0 +1,38 @@
+"""The contract, kept by the rivals."""
+
+from sqlrank import EASE, ItemKNN, Popularity, Random
+from sqlrank.testing import ModelContract
+
+
+class TestPopularity(ModelContract):
+    def make_model(self):
+        return Popularity()
+
+
+class TestRandom(ModelContract):
+    def make_model(self):
+        return Random()
+
+
+class TestItemKNN(ModelContract):
+    def make_model(self):
+        return ItemKNN(neighbours=6)
+
+
+class TestItemKNNOfValues(ModelContract):
+    ratings = True
+
+    def make_model(self):
+        return ItemKNN(neighbours=6, weights="values")
+
+
+class TestEASE(ModelContract):
+    def make_model(self):
+        return EASE(regularization=5.0)
+
+
+class TestEASEOfValues(ModelContract):
+    ratings = True
+
+    def make_model(self):
+        return EASE(regularization=50.0, weights="values")
