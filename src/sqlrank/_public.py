@@ -6,7 +6,7 @@ from sqlrank.data import Interactions, datasets, read
 from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
 from sqlrank.evaluation import Evaluation, Protocol, evaluate
-from sqlrank.models import EASE, ItemKNN, Popularity, Random, SQLRank
+from sqlrank.models import EASE, ItemKNN, Popularity, Random, SQLRank, WeightedMF
 from sqlrank.storage import load_model as load
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Random",
     "SQLRank",
     "SqlrankError",
+    "WeightedMF",
     "datasets",
     "evaluate",
     "load",

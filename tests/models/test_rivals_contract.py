@@ -1,6 +1,8 @@
 """The contract, kept by the rivals."""
 
-from sqlrank import EASE, ItemKNN, Popularity, Random
+import pytest
+
+from sqlrank import EASE, ItemKNN, Popularity, Random, WeightedMF
 from sqlrank.testing import ModelContract
 
 
@@ -36,3 +38,17 @@ class TestEASEOfValues(ModelContract):
 
     def make_model(self):
         return EASE(regularization=50.0, weights="values")
+
+
+class TestWeightedMF(ModelContract):
+    def make_model(self):
+        pytest.importorskip("implicit")
+        return WeightedMF(rank=6, epochs=4, regularization=1.0)
+
+
+class TestWeightedMFOfValues(ModelContract):
+    ratings = True
+
+    def make_model(self):
+        pytest.importorskip("implicit")
+        return WeightedMF(rank=6, epochs=4, regularization=1.0, alpha=2.0, weights="values")

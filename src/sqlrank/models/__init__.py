@@ -10,6 +10,7 @@ from sqlrank.models.random_order import Random
 from sqlrank.models.ranked import RankedLists
 from sqlrank.models.scored import ScoreModel
 from sqlrank.models.sqlrank import SQLRank
+from sqlrank.models.weighted_mf import WeightedMF
 
 __all__ = [
     "EASE",
@@ -22,4 +23,5 @@ __all__ = [
     "Recommender",
     "SQLRank",
     "ScoreModel",
+    "WeightedMF",
 ]
