@@ -6,16 +6,20 @@ from sqlrank.data import Interactions, datasets, read
 from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
 from sqlrank.evaluation import Evaluation, Protocol, evaluate
-from sqlrank.models import SQLRank
+from sqlrank.models import BPR, ListRankMF, MatrixFactorization, PrimalCR, SQLRank
 from sqlrank.storage import load_model as load
 
 __all__ = [
+    "BPR",
     "ConfigError",
     "DataError",
     "Evaluation",
     "FormatError",
     "Interactions",
+    "ListRankMF",
+    "MatrixFactorization",
     "NotFittedError",
+    "PrimalCR",
     "Protocol",
     "SQLRank",
     "SqlrankError",
