@@ -24,7 +24,7 @@ from sqlrank.settings import Search, Settings, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
 from sqlrank.training.early_stopping import EarlyStopping
 from sqlrank.training.lists import ListData
-from sqlrank.training.loop import run_epochs
+from sqlrank.training.loop import Trainer, run_epochs
 from sqlrank.training.progress import progress_callback
 from sqlrank.training.steps import CurvatureSteps, FixedSteps, StepRule
 from sqlrank.training.trainer import FixedColumns, ListTrainer, make_engine
@@ -199,8 +199,23 @@ class ListwiseModel(FactorModel):
         threads: int,
         hooks: Sequence[Callback],
     ) -> Self:
+        trainer = self._trainer(users, items, steps, seed, threads)
+        run = TrainingRun(self, epochs, validation, trainer.entries, threads, seed)
+        self._history = run.history
+        run_epochs(run, trainer, hooks, lambda u, v: self._set_factors(u, v, self._columns()))
+        self.best_epoch = run.best_epoch
+        return self
+
+    def _trainer(
+        self,
+        users: NDArray[np.float32],
+        items: NDArray[np.float32],
+        steps: StepRule,
+        seed: int,
+        threads: int,
+    ) -> Trainer:
         settings = self.settings
-        trainer = ListTrainer(
+        return ListTrainer(
             self._lists(*self.seen, self._values, threads),
             self.loss(),
             users,
@@ -213,11 +228,6 @@ class ListwiseModel(FactorModel):
             threads=threads,
             fixed=self._fixed_columns(),
         )
-        run = TrainingRun(self, epochs, validation, trainer.entries, threads, seed)
-        self._history = run.history
-        run_epochs(run, trainer, hooks, lambda u, v: self._set_factors(u, v, self._columns()))
-        self.best_epoch = run.best_epoch
-        return self
 
     # ---- what a subclass may add to the factors ------------------------------------------------------------------
 
