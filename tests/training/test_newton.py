@@ -1,5 +1,7 @@
 """Second-order steps for Primal-CR: products against twins and finite differences, objectives that fall."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from reference import list_losses as twins
@@ -51,7 +53,7 @@ def test_value_gradient_and_product_equal_the_twin(problem):
 
 
 def test_product_equals_differences_of_the_gradient(problem):
-    data, users, items, solver = problem
+    _, users, items, solver = problem
     direction = factors(np.random.default_rng(1), 25, 5)
     solver.evaluate(users, items)
     product = solver.product(users, direction)
@@ -78,12 +80,12 @@ def test_a_users_step_ends_at_the_minimum(problem):
 
 
 def test_steps_of_the_items_end_at_the_minimum(problem):
-    data, users, items, solver = problem
+    _, users, items, solver = problem
     values = []
     for _ in range(30):
         values.append(solver.evaluate(users, items) + 0.5 * LAMBDA * dot(items, items))
         items, _ = solver.step(users, items, LAMBDA)
-    assert all(after <= before * (1 + 1e-6) for before, after in zip(values, values[1:], strict=False))
+    assert all(after <= before * (1 + 1e-6) for before, after in pairwise(values))
     solver.evaluate(users, items)
     gradient = solver.gradient(users) + LAMBDA * items
     assert np.abs(gradient).max() < 1e-2
@@ -108,6 +110,6 @@ def test_the_objective_falls_and_threads_do_not_matter(explicit):
             threads=threads,
         )
         objectives = [trainer.train_epoch(number).objective for number in range(8)]
-        assert all(after < before for before, after in zip(objectives, objectives[1:], strict=False))
+        assert all(after < before for before, after in pairwise(objectives))
         runs.append((objectives, trainer.users.tobytes(), trainer.items.tobytes()))
     assert runs[0] == runs[1] == runs[2]
