@@ -102,7 +102,7 @@ class BoundNewton {
   In<std::int64_t> item_positions_;
   std::int64_t stride_;
   FixedLists lists_;
-  ItemOrder order_;
+  EntriesByItem order_;
 };
 
 }  // namespace

@@ -178,7 +178,7 @@ void product(Executor& executor, const FixedLists& lists, const float* users, co
   });
 }
 
-void sum_by_item(Executor& executor, std::int64_t items, const ItemOrder& order, const float* users,
+void sum_by_item(Executor& executor, std::int64_t items, const EntriesByItem& order, const float* users,
                  std::int64_t stride, const float* coefficients, float* out) {
   const RowKernels rows(stride);
   const auto tasks = cut(order.starts, items);

@@ -21,7 +21,7 @@ struct FixedLists {
 };
 
 // The same entries, item by item: who has the item, and where the entry stands in user order.
-struct ItemOrder {
+struct EntriesByItem {
   const std::int64_t* starts = nullptr;  // catalogue + 1
   const std::int32_t* users = nullptr;
   const std::int64_t* positions = nullptr;
@@ -44,7 +44,7 @@ struct NewtonKernels {
   void (*product)(Executor& executor, const FixedLists& lists, const float* users, const float* direction,
                   std::int64_t stride, const float* scores, float* out);
   // Row j of out = the sum of coefficient * user row over the entries of item j.
-  void (*sum_by_item)(Executor& executor, std::int64_t items, const ItemOrder& order, const float* users,
+  void (*sum_by_item)(Executor& executor, std::int64_t items, const EntriesByItem& order, const float* users,
                       std::int64_t stride, const float* coefficients, float* out);
 };
 

@@ -15,7 +15,7 @@ class BPRSettings(ListwiseSettings):
     """What BPR learns with. See :class:`ListwiseSettings` for the settings all list models share."""
 
     regularization: float = setting(
-        3.0,
+        10.0,
         "lambda, the weight of the squared factors; sums over a list are not divided by its length",
         float,
         low=0,
@@ -45,7 +45,7 @@ class BPR(ListwiseModel):
     settings: BPRSettings
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         # The one-class experiment on MovieLens-1M: 50 positives a user, three negatives each.
-        "paper": {"feedback": "implicit", "rank": 100, "negatives": 3},
+        "paper": {"feedback": "implicit", "rank": 100, "regularization": 10.0, "negatives": 3},
     }
 
     def loss(self) -> ListLoss:

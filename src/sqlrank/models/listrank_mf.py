@@ -56,7 +56,7 @@ class ListRankMF(ListwiseModel):
     settings: ListRankMFSettings
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         # MovieLens-1M with its stars, 50 ratings a user, chosen on validation data.
-        "paper": {"feedback": "explicit", "rank": 100},
+        "paper": {"feedback": "explicit", "rank": 100, "regularization": 0.05, "rating_scale": 0.5},
     }
 
     def loss(self) -> ListLoss:

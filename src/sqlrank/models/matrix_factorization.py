@@ -19,7 +19,7 @@ class MatrixFactorizationSettings(ListwiseSettings):
     """What matrix factorisation learns with. See :class:`ListwiseSettings` for the settings all list models share."""
 
     regularization: float = setting(
-        3.0,
+        10.0,
         "lambda, the weight of the squared factors and biases; sums over a list are not divided by its length",
         float,
         low=0,
@@ -52,7 +52,7 @@ class MatrixFactorization(ListwiseModel):
     settings: MatrixFactorizationSettings
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         # MovieLens-1M with its stars, 50 ratings a user, chosen on validation data.
-        "paper": {"feedback": "explicit", "rank": 100, "biases": False},
+        "paper": {"feedback": "explicit", "rank": 100, "regularization": 15.0, "biases": False},
     }
 
     def loss(self) -> ListLoss:

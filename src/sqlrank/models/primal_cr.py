@@ -21,7 +21,7 @@ class PrimalCRSettings(ListwiseSettings):
     """What Primal-CR learns with. The loss is a sum over pairs, so lambda is large."""
 
     regularization: float = setting(
-        100.0,
+        300.0,
         "lambda, the weight of the squared factors; a list of L ratings has some L²/3 pairs",
         float,
         low=0,
@@ -56,7 +56,7 @@ class PrimalCR(ListwiseModel):
     settings: PrimalCRSettings
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         # MovieLens-1M with its stars, 50 ratings a user, chosen on validation data.
-        "paper": {"feedback": "explicit", "rank": 100},
+        "paper": {"feedback": "explicit", "rank": 100, "regularization": 940.0},
     }
 
     def loss(self) -> ListLoss:
