@@ -6,7 +6,7 @@ from sqlrank.data import Interactions, datasets, read
 from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
 from sqlrank.evaluation import Evaluation, Protocol, evaluate
-from sqlrank.models import BPR, ListRankMF, MatrixFactorization, PrimalCR, SQLRank
+from sqlrank.models import BPR, LinearRanker, ListRankMF, MatrixFactorization, PrimalCR, SQLRank
 from sqlrank.storage import load_model as load
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Evaluation",
     "FormatError",
     "Interactions",
+    "LinearRanker",
     "ListRankMF",
     "MatrixFactorization",
     "NotFittedError",

@@ -3,6 +3,7 @@
 from sqlrank.models.base import Recommender
 from sqlrank.models.bpr import BPR
 from sqlrank.models.factors import FactorModel
+from sqlrank.models.linear_ranker import LinearRanker
 from sqlrank.models.listrank_mf import ListRankMF
 from sqlrank.models.lists import ItemLists
 from sqlrank.models.matrix_factorization import MatrixFactorization
@@ -15,6 +16,7 @@ __all__ = [
     "BPR",
     "FactorModel",
     "ItemLists",
+    "LinearRanker",
     "ListRankMF",
     "MatrixFactorization",
     "PrimalCR",

@@ -137,8 +137,8 @@ class ListwiseModel(FactorModel):
         The same seed gives the same bits for any number of threads. Ctrl-C keeps the last complete epoch.
         """
         settings = self.settings
-        _check_trainable(train, validation)
-        explicit = _is_explicit(settings.feedback, train)
+        check_trainable(train, validation)
+        explicit = learns_from_ratings(settings.feedback, train)
         self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
         self._values = train.values if explicit else None
         width = resolve_threads(threads)
@@ -148,7 +148,7 @@ class ListwiseModel(FactorModel):
             steps = CurvatureSteps(settings.decay)
         else:
             steps = FixedSteps(settings.learning_rate, settings.decay)
-        hooks = _hooks(validation, progress, callbacks)
+        hooks = training_hooks(validation, progress, callbacks)
         return self._train(users, items, steps, settings.epochs, validation, seed, width, hooks)
 
     def partial_fit(
@@ -185,7 +185,7 @@ class ListwiseModel(FactorModel):
             width,
         )
         planned = epochs or max(1, round(self.settings.epochs / 8))
-        hooks = _hooks(None, progress, callbacks)
+        hooks = training_hooks(None, progress, callbacks)
         return self._train(users, items, CurvatureSteps(), planned, None, seed, width, hooks)
 
     def _train(
@@ -315,7 +315,8 @@ class ListwiseModel(FactorModel):
         return rows
 
 
-def _is_explicit(feedback: str, data: Interactions) -> bool:
+def learns_from_ratings(feedback: str, data: Interactions) -> bool:
+    """Whether the data is taken as ratings (explicit) or as events."""
     if feedback == "explicit" and data.values is None:
         raise ConfigError('feedback is "explicit", but the data has no ratings')
     if feedback != "auto":
@@ -323,7 +324,8 @@ def _is_explicit(feedback: str, data: Interactions) -> bool:
     return data.values is not None and len(data) > 0 and bool(data.values.min() < data.values.max())
 
 
-def _check_trainable(train: Interactions, validation: Interactions | None) -> None:
+def check_trainable(train: Interactions, validation: Interactions | None) -> None:
+    """Refuse data that nothing can be learnt from, and validation data with other ids."""
     if len(train) == 0:
         raise DataError("the training data has no events")
     if validation is not None and (validation.users != train.users or validation.items != train.items):
@@ -333,9 +335,10 @@ def _check_trainable(train: Interactions, validation: Interactions | None) -> No
         )
 
 
-def _hooks(
+def training_hooks(
     validation: Interactions | None, progress: bool | str | Callback, callbacks: Sequence[Callback]
 ) -> list[Callback]:
+    """Return the callbacks of a run: the given ones, early stopping where there is validation data, progress."""
     hooks = list(callbacks)
     if validation is not None and not any(isinstance(c, EarlyStopping) for c in hooks):
         hooks.append(EarlyStopping())
