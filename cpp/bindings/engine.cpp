@@ -1,8 +1,10 @@
 #include "sqlrank/engine.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <optional>
+#include <utility>
 
 #include "common.hpp"
 
@@ -11,18 +13,21 @@ namespace sqlrank::bindings {
 namespace {
 
 using Levels = std::optional<In<float>>;
+using Columns = std::pair<std::int64_t, std::int64_t>;
 
 LossSettings loss_settings(const std::string& name, std::int64_t k) {
-  LossSettings settings;
-  settings.k = k;
-  if (name == "plackett-luce-sigmoid") {
-    settings.kind = LossKind::plackett_luce_sigmoid;
-  } else if (name == "plackett-luce-identity") {
-    settings.kind = LossKind::plackett_luce_identity;
-  } else {
-    throw std::invalid_argument("unknown loss '" + name + "'");
+  static constexpr std::pair<const char*, LossKind> kNames[] = {
+      {"plackett-luce-sigmoid", LossKind::plackett_luce_sigmoid},
+      {"plackett-luce-identity", LossKind::plackett_luce_identity},
+      {"listrank", LossKind::listrank},
+      {"primal-cr", LossKind::primal_cr},
+      {"bpr", LossKind::bpr},
+      {"squared", LossKind::squared},
+  };
+  for (const auto& [known, kind] : kNames) {
+    if (name == known) return {kind, k};
   }
-  return settings;
+  throw std::invalid_argument("unknown loss '" + name + "'");
 }
 
 // An engine and the arrays it points into.
@@ -30,7 +35,7 @@ class BoundEngine {
  public:
   BoundEngine(In<std::int64_t> starts, In<std::int32_t> items, Levels levels, std::int32_t catalogue,
               std::int64_t negatives, std::uint64_t seed, bool keyed_by_user, const std::string& loss, std::int64_t k,
-              std::int64_t stride)
+              std::int64_t stride, const Columns& fixed_in_users, const Columns& fixed_in_items)
       : starts_(starts), items_(items), levels_(levels), stride_(stride) {
     require(starts.size() >= 1, "starts must hold at least one offset");
     require(stride >= 16 && stride % 16 == 0, "stride must be a multiple of 16");
@@ -44,7 +49,8 @@ class BoundEngine {
     source_.seed = seed;
     source_.keyed_by_user = keyed_by_user;
     check_source();
-    engine_ = kernels().engine->create(source_, loss_settings(loss, k), stride);
+    engine_ =
+        kernels().engine->create(source_, loss_settings(loss, k), stride, fixed(fixed_in_users), fixed(fixed_in_items));
   }
   ~BoundEngine() { kernels().engine->destroy(engine_); }
   BoundEngine(const BoundEngine&) = delete;
@@ -75,6 +81,18 @@ class BoundEngine {
     });
   }
 
+  void user_gradients(In2<float> users, In2<float> items, std::uint32_t number, Out2<float> gradients,
+                      Out<double> losses, int threads) {
+    check(users, source_.users);
+    check(items, source_.catalogue);
+    check(gradients, source_.users);
+    require(static_cast<std::int64_t>(losses.size()) == source_.users, "losses must hold one number per user");
+    run_parallel(threads, [&](Executor& executor) {
+      kernels().engine->user_gradients(engine_, executor, users.data(), items.data(), number, gradients.data(),
+                                       losses.data());
+    });
+  }
+
   void lists(std::uint32_t number, Out<std::int32_t> out) const {
     require(static_cast<std::int64_t>(out.size()) == entries(), "out must hold one item per list entry");
     kernels().engine->lists(source_, number, out.data());
@@ -87,6 +105,12 @@ class BoundEngine {
   }
 
  private:
+  FixedColumns fixed(const Columns& columns) const {
+    const auto [begin, end] = columns;
+    require(0 <= begin && begin <= end && end <= stride_, "fixed columns must lie within a row");
+    return {begin, end};
+  }
+
   void check_source() const {
     const auto events = static_cast<std::int64_t>(items_.size());
     require(starts_(0) == 0 && starts_(starts_.size() - 1) == events, "starts must run from 0 to the number of events");
@@ -125,9 +149,10 @@ double list_loss(const std::string& loss, std::int64_t k, In<float> scores, Leve
 void bind_engine(nb::module_& m) {
   nb::class_<BoundEngine>(m, "Engine", "Epochs of alternating gradient steps on one list loss.")
       .def(nb::init<In<std::int64_t>, In<std::int32_t>, Levels, std::int32_t, std::int64_t, std::uint64_t, bool,
-                    const std::string&, std::int64_t, std::int64_t>(),
+                    const std::string&, std::int64_t, std::int64_t, const Columns&, const Columns&>(),
            nb::arg("starts"), nb::arg("items"), nb::arg("levels").none(), nb::arg("catalogue"), nb::arg("negatives"),
-           nb::arg("seed"), nb::arg("keyed_by_user"), nb::arg("loss"), nb::arg("k"), nb::arg("stride"))
+           nb::arg("seed"), nb::arg("keyed_by_user"), nb::arg("loss"), nb::arg("k"), nb::arg("stride"),
+           nb::arg("fixed_in_users") = Columns{0, 0}, nb::arg("fixed_in_items") = Columns{0, 0})
       .def("epoch", &BoundEngine::epoch, nb::arg("users"), nb::arg("items"), nb::arg("next_users").noconvert(),
            nb::arg("next_items").noconvert(), nb::arg("number"), nb::arg("rate"), nb::arg("regularization"),
            nb::arg("automatic"), nb::arg("threads"),
@@ -136,6 +161,9 @@ void bind_engine(nb::module_& m) {
       .def("solve_users", &BoundEngine::solve_users, nb::arg("items"), nb::arg("users").noconvert(), nb::arg("epochs"),
            nb::arg("rate"), nb::arg("regularization"), nb::arg("automatic"), nb::arg("threads"),
            "Steps of the users alone, in place.")
+      .def("user_gradients", &BoundEngine::user_gradients, nb::arg("users"), nb::arg("items"), nb::arg("number"),
+           nb::arg("gradients").noconvert(), nb::arg("losses").noconvert(), nb::arg("threads"),
+           "Every user's gradient and loss on the lists of an epoch, without penalty.")
       .def("lists", &BoundEngine::lists, nb::arg("number"), nb::arg("out").noconvert(),
            "The lists of an epoch, user after user.")
       .def_prop_ro("entries", &BoundEngine::entries, "List entries of an epoch.");

@@ -9,6 +9,7 @@ void bind_topk(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_generate(nb::module_& m);
 void bind_metrics(nb::module_& m);
+void bind_newton(nb::module_& m);
 
 }  // namespace sqlrank::bindings
 
@@ -22,4 +23,5 @@ NB_MODULE(_core, m) {
   sqlrank::bindings::bind_engine(m);
   sqlrank::bindings::bind_generate(m);
   sqlrank::bindings::bind_metrics(m);
+  sqlrank::bindings::bind_newton(m);
 }

@@ -5,7 +5,11 @@
 #include <vector>
 
 #include "sqlrank/item_order.hpp"
+#include "sqlrank/losses/bpr.hpp"
+#include "sqlrank/losses/listrank.hpp"
 #include "sqlrank/losses/plackett_luce.hpp"
+#include "sqlrank/losses/primal_cr.hpp"
+#include "sqlrank/losses/squared.hpp"
 #include "sqlrank/rows.hpp"
 
 namespace sqlrank {
@@ -21,6 +25,14 @@ auto with_loss(const LossSettings& settings, Function&& function) {
   switch (settings.kind) {
     case LossKind::plackett_luce_identity:
       return function(PlackettLuce<IdentityLink>{settings.k});
+    case LossKind::listrank:
+      return function(ListRank{});
+    case LossKind::primal_cr:
+      return function(PrimalCr{});
+    case LossKind::bpr:
+      return function(Bpr{});
+    case LossKind::squared:
+      return function(SquaredError{});
     default:
       return function(PlackettLuce<SigmoidLink>{settings.k});
   }
@@ -42,6 +54,8 @@ double squared_norm(const float* row, std::int64_t stride) {
   for (std::int64_t c = 0; c < stride; ++c) sum += static_cast<double>(row[c]) * static_cast<double>(row[c]);
   return sum;
 }
+
+void clear(float* row, const FixedColumns& fixed) { std::fill(row + fixed.begin, row + fixed.end, 0.0f); }
 
 // The first position of every run of about `size` weight, by running totals `starts` of n entries.
 std::vector<std::int64_t> cut(const std::int64_t* starts, std::int64_t n, std::int64_t size) {
@@ -71,8 +85,14 @@ struct Worker {
 
 class Engine {
  public:
-  Engine(const ListSource& source, const LossSettings& loss, std::int64_t stride)
-      : source_(source), loss_(loss), rows_(stride), stride_(stride) {
+  Engine(const ListSource& source, const LossSettings& loss, std::int64_t stride, const FixedColumns& fixed_in_users,
+         const FixedColumns& fixed_in_items)
+      : source_(source),
+        loss_(loss),
+        rows_(stride),
+        stride_(stride),
+        fixed_in_users_(fixed_in_users),
+        fixed_in_items_(fixed_in_items) {
     offsets_.resize(static_cast<std::size_t>(source.users) + 1, 0);
     for (std::int64_t u = 0; u < source.users; ++u) {
       const std::int64_t length = source.length(u);
@@ -113,6 +133,28 @@ class Engine {
           for (std::uint32_t e = 0; e < epochs; ++e) {
             step_user<false>(workers_[worker], loss, own, step, e, u, list.data(), coefficients.data(), nullptr);
           }
+        }
+      });
+      return 0;
+    });
+  }
+
+  void user_gradients(Executor& executor, const float* users, const float* items, std::uint32_t number,
+                      float* gradients, double* losses) {
+    with_loss(loss_, [&](const auto& loss) {
+      workers(executor);
+      cut_tasks(0, source_.users);
+      parallel_for(executor, tasks(), [&](std::int64_t task, int worker) {
+        Worker& w = workers_[worker];
+        std::vector<std::int32_t> list(static_cast<std::size_t>(longest_));
+        for (std::int64_t u = tasks_[task]; u < tasks_[task + 1]; ++u) {
+          const std::int64_t n = source_.length(u);
+          w.builder.build(source_, u, number, list.data());
+          const float* levels = source_.levels == nullptr ? nullptr : source_.levels + source_.starts[u];
+          rows_.dots(users + u * stride_, items, Rows{list.data()}, n, w.scores.data());
+          const List entries{w.scores.data(), n, levels, positives_of(source_, u)};
+          losses[u] = loss.template operator()<true>(entries, w.loss, w.moves.data(), nullptr);
+          rows_.weighted_sum(items, Rows{list.data(), w.moves.data()}, n, gradients + u * stride_);
         }
       });
       return 0;
@@ -186,6 +228,7 @@ class Engine {
     rows_.weighted_sum(f.items, Rows{list, coefficients}, n, gradient);
     const auto lambda = static_cast<float>(step.regularization);
     for (std::int64_t c = 0; c < stride_; ++c) gradient[c] += lambda * old_row[c];
+    clear(gradient, fixed_in_users_);
     double rate = step.rate;
     if (step.automatic) {
       rows_.dots(gradient, f.items, Rows{list}, n, w.moves.data());
@@ -275,10 +318,9 @@ class Engine {
           rate = curvature > 0.0 ? rate / curvature : 0.0;
         }
         const auto length = static_cast<float>(rate);
-        for (std::int64_t c = 0; c < stride_; ++c) {
-          gradient[c] += lambda * old_row[c];
-          new_row[c] = old_row[c] - length * gradient[c];
-        }
+        for (std::int64_t c = 0; c < stride_; ++c) gradient[c] += lambda * old_row[c];
+        clear(gradient, fixed_in_items_);
+        for (std::int64_t c = 0; c < stride_; ++c) new_row[c] = old_row[c] - length * gradient[c];
       }
     });
   }
@@ -287,19 +329,28 @@ class Engine {
     EpochResult result;
     for (const double value : values_) result.loss += value;
     for (std::int64_t u = 0; u < source_.users; ++u) {
-      result.squared_norm += squared_norm(factors.users + u * stride_, stride_);
+      result.squared_norm += penalised_norm(factors.users + u * stride_, fixed_in_users_);
     }
     for (std::int64_t j = 0; j < source_.catalogue; ++j) {
-      result.squared_norm += squared_norm(factors.items + j * stride_, stride_);
+      result.squared_norm += penalised_norm(factors.items + j * stride_, fixed_in_items_);
     }
     result.entries = offsets_.back();
     return result;
+  }
+
+  double penalised_norm(const float* row, const FixedColumns& fixed) const {
+    double sum = squared_norm(row, stride_);
+    for (std::int64_t c = fixed.begin; c < fixed.end; ++c) {
+      sum -= static_cast<double>(row[c]) * static_cast<double>(row[c]);
+    }
+    return sum;
   }
 
   ListSource source_;
   LossSettings loss_;
   RowKernels rows_;
   std::int64_t stride_, longest_ = 0;
+  FixedColumns fixed_in_users_, fixed_in_items_;
   std::vector<std::int64_t> offsets_, blocks_, tasks_;
   std::int64_t base_ = 0;
   std::vector<Worker> workers_;
@@ -311,8 +362,9 @@ class Engine {
 
 namespace {
 
-Engine* create(const ListSource& source, const LossSettings& loss, std::int64_t stride) {
-  return new Engine(source, loss, stride);
+Engine* create(const ListSource& source, const LossSettings& loss, std::int64_t stride,
+               const FixedColumns& fixed_in_users, const FixedColumns& fixed_in_items) {
+  return new Engine(source, loss, stride, fixed_in_users, fixed_in_items);
 }
 void destroy(Engine* engine) { delete engine; }
 EpochResult epoch(Engine* engine, Executor& executor, const Factors& factors, const StepSettings& step,
@@ -322,6 +374,11 @@ EpochResult epoch(Engine* engine, Executor& executor, const Factors& factors, co
 void solve_users(Engine* engine, Executor& executor, const Factors& factors, const StepSettings& step,
                  std::uint32_t epochs) {
   engine->solve_users(executor, factors, step, epochs);
+}
+
+void user_gradients(Engine* engine, Executor& executor, const float* users, const float* items, std::uint32_t number,
+                    float* gradients, double* losses) {
+  engine->user_gradients(executor, users, items, number, gradients, losses);
 }
 
 void lists(const ListSource& source, std::uint32_t number, std::int32_t* out) {
@@ -362,6 +419,7 @@ double loss_of_list(const LossSettings& settings, const float* scores, std::int6
 }  // namespace
 
 extern const EngineKernels engine_kernels;
-const EngineKernels engine_kernels{create, destroy, epoch, solve_users, lists, sort_by_level, loss_of_list};
+const EngineKernels engine_kernels{create,         destroy, epoch,         solve_users,
+                                   user_gradients, lists,   sort_by_level, loss_of_list};
 
 }  // namespace sqlrank

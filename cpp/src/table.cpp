@@ -8,6 +8,7 @@ extern const TopKKernels topk_kernels;
 extern const EngineKernels engine_kernels;
 extern const GenerateKernels generate_kernels;
 extern const MetricKernels metric_kernels;
+extern const NewtonKernels newton_kernels;
 
 }  // namespace sqlrank
 
@@ -18,6 +19,7 @@ extern "C" const sqlrank::Kernels* sqlrank_kernels() {
                                       &sqlrank::topk_kernels,
                                       &sqlrank::engine_kernels,
                                       &sqlrank::generate_kernels,
-                                      &sqlrank::metric_kernels};
+                                      &sqlrank::metric_kernels,
+                                      &sqlrank::newton_kernels};
   return &table;
 }

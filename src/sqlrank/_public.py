@@ -6,10 +6,23 @@ from sqlrank.data import Interactions, datasets, read
 from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
 from sqlrank.evaluation import Evaluation, Protocol, evaluate
-from sqlrank.models import EASE, ItemKNN, Popularity, Random, SQLRank, WeightedMF
+from sqlrank.models import (
+    BPR,
+    EASE,
+    ItemKNN,
+    LinearRanker,
+    ListRankMF,
+    MatrixFactorization,
+    Popularity,
+    PrimalCR,
+    Random,
+    SQLRank,
+    WeightedMF,
+)
 from sqlrank.storage import load_model as load
 
 __all__ = [
+    "BPR",
     "EASE",
     "ConfigError",
     "DataError",
@@ -17,8 +30,12 @@ __all__ = [
     "FormatError",
     "Interactions",
     "ItemKNN",
+    "LinearRanker",
+    "ListRankMF",
+    "MatrixFactorization",
     "NotFittedError",
     "Popularity",
+    "PrimalCR",
     "Protocol",
     "Random",
     "SQLRank",

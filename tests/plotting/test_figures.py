@@ -28,7 +28,7 @@ def parts():
 def test_axes_are_used_and_returned(parts):
     train, test, models = parts
     figure = plotting.new_figure(7)
-    first, *rest = models.values()
+    first = next(iter(models.values()))
     results = {name: sqlrank.evaluate(model, test) for name, model in models.items()}
     drawn = [
         plotting.learning_curve(first, ax=figure.axes[0]),
@@ -51,7 +51,7 @@ def test_the_learning_curve_shows_the_history(parts):
 
 
 def test_recommendations_leave_out_what_was_seen(parts):
-    train, _, models = parts
+    _, _, models = parts
     curve = plotting.popularity_curve(dict([next(iter(models.items()))])).lines[0].get_ydata()
     assert curve[-1] == pytest.approx(1.0) and np.all(np.diff(curve) >= 0)
 

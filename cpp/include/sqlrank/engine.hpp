@@ -16,11 +16,23 @@
 
 namespace sqlrank {
 
-enum class LossKind : int { plackett_luce_sigmoid = 0, plackett_luce_identity = 1 };
+enum class LossKind : int {
+  plackett_luce_sigmoid = 0,
+  plackett_luce_identity = 1,
+  listrank = 2,
+  primal_cr = 3,
+  bpr = 4,
+  squared = 5
+};
 
 struct LossSettings {
   LossKind kind = LossKind::plackett_luce_sigmoid;
   std::int64_t k = -1;  // see losses/loss.hpp
+};
+
+// Columns that no step moves and no penalty counts, [begin, end): constants that carry biases or known features.
+struct FixedColumns {
+  std::int64_t begin = 0, end = 0;
 };
 
 struct StepSettings {
@@ -46,7 +58,8 @@ struct EpochResult {
 class Engine;  // the lists' source, the cut into blocks and the buffers that live from epoch to epoch
 
 struct EngineKernels {
-  Engine* (*create)(const ListSource& source, const LossSettings& loss, std::int64_t stride);
+  Engine* (*create)(const ListSource& source, const LossSettings& loss, std::int64_t stride,
+                    const FixedColumns& fixed_in_users, const FixedColumns& fixed_in_items);
   void (*destroy)(Engine* engine);
   // A step for users and one for items.
   EpochResult (*epoch)(Engine* engine, Executor& executor, const Factors& factors, const StepSettings& step,
@@ -54,6 +67,9 @@ struct EngineKernels {
   // Steps for the users only: fold-in, `epochs` of them, in place in next_users.
   void (*solve_users)(Engine* engine, Executor& executor, const Factors& factors, const StepSettings& step,
                       std::uint32_t epochs);
+  // Every user's gradient (a row each) and loss, without penalty, on the lists of an epoch; nothing steps.
+  void (*user_gradients)(Engine* engine, Executor& executor, const float* users, const float* items,
+                         std::uint32_t epoch, float* gradients, double* losses);
   // The lists of an epoch, one after the other: `lists` holds the sum of all lengths.
   void (*lists)(const ListSource& source, std::uint32_t epoch, std::int32_t* lists);
   // Every user's events, best level first; equal levels stay in the order they came in.

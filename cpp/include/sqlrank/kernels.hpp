@@ -5,6 +5,7 @@
 #include "sqlrank/generate.hpp"
 #include "sqlrank/interactions.hpp"
 #include "sqlrank/metrics.hpp"
+#include "sqlrank/newton.hpp"
 #include "sqlrank/random.hpp"
 #include "sqlrank/topk.hpp"
 
@@ -18,6 +19,7 @@ struct Kernels {
   const EngineKernels* engine;
   const GenerateKernels* generate;
   const MetricKernels* metrics;
+  const NewtonKernels* newton;
 };
 
 // The table in use; the module loads it once (cpp/runtime/dispatch.cpp).

@@ -19,6 +19,10 @@ SETTINGS = Group("Settings of the model", sort_key=10)
 # Names on the command line, in the order in which they are shown.
 _NAMES = {
     "sqlrank": "SQLRank",
+    "listrank": "ListRankMF",
+    "primalcr": "PrimalCR",
+    "bpr": "BPR",
+    "mf": "MatrixFactorization",
     "wmf": "WeightedMF",
     "ease": "EASE",
     "itemknn": "ItemKNN",

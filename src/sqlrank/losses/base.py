@@ -30,9 +30,9 @@ class ListLoss(ABC):
         """Name of the compiled loss."""
 
     @property
-    @abstractmethod
     def kernel_k(self) -> int:
         """How far down the list the loss looks: a number, -1 for the full list, -2 for the positives."""
+        return -1
 
     def evaluate(self, scores: ArrayLike, levels: ArrayLike | None = None, positives: int = 0) -> ListValue:
         """Return the loss of one list. `levels` must not rise; without them the first `positives` are better."""

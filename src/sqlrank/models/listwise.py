@@ -24,9 +24,9 @@ from sqlrank.models.lists import ItemLists
 from sqlrank.settings import Search, Settings, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
 from sqlrank.training.lists import ListData
-from sqlrank.training.loop import run_epochs
+from sqlrank.training.loop import Trainer, run_epochs
 from sqlrank.training.steps import CurvatureSteps, FixedSteps, StepRule
-from sqlrank.training.trainer import ListTrainer, make_engine
+from sqlrank.training.trainer import FixedColumns, ListTrainer, make_engine
 
 USERS, ITEMS = 0, 1  # sides, for the streams of initial factors
 FOLD_IN_STEPS = 32
@@ -137,14 +137,11 @@ class ListwiseModel(FactorModel):
         """
         settings = self.settings
         check_trainable(train, validation)
-        explicit = _is_explicit(settings.feedback, train)
+        explicit = learns_from_ratings(settings.feedback, train)
         self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
         self._values = train.values if explicit else None
-        users = padded_rows(train.n_users, settings.rank)
-        items = padded_rows(train.n_items, settings.rank)
         width = resolve_threads(threads)
-        _core.normal_rows(seed, USERS, 0, settings.rank, settings.init_scale, users, width)
-        _core.normal_rows(seed, ITEMS, 0, settings.rank, settings.init_scale, items, width)
+        users, items = self._first_rows(train.n_users, train.n_items, seed, width)
         steps: StepRule
         if isinstance(settings.learning_rate, str):
             steps = CurvatureSteps(settings.decay)
@@ -172,15 +169,13 @@ class ListwiseModel(FactorModel):
         if self.is_explicit and events.values is None:
             raise DataError("the model was fitted on ratings; partial_fit needs events with ratings too")
         width = resolve_threads(threads)
-        rank = self.settings.rank
         merged = merge_events(self.users, self.items, self.seen, self._values, events)
-        users, items = padded_rows(len(merged.users), rank), padded_rows(len(merged.items), rank)
-        _core.normal_rows(seed, ITEMS, 0, rank, self.settings.init_scale, items, width)
-        users[: len(old_users), :rank] = old_users
-        items[: len(old_items), :rank] = old_items
+        users, items = self._first_rows(len(merged.users), len(merged.items), seed, width)
+        users[: len(old_users), : self._rank] = old_users
+        items[: len(old_items), : self._rank] = old_items
         self._remember(merged.users, merged.items, ItemLists(merged.indptr, merged.indices))
         self._values = merged.values
-        self._set_factors(users, items, rank)
+        self._set_factors(users, items, self._rank)
         first_new = merged.indptr[len(old_users)]
         users[len(old_users) :] = self._fold_in(
             merged.indptr[len(old_users) :] - first_new,
@@ -203,8 +198,23 @@ class ListwiseModel(FactorModel):
         threads: int,
         hooks: Sequence[Callback],
     ) -> Self:
+        trainer = self._trainer(users, items, steps, seed, threads)
+        run = TrainingRun(self, epochs, validation, trainer.entries, threads, seed)
+        self._history = run.history
+        run_epochs(run, trainer, hooks, lambda u, v: self._set_factors(u, v, self._columns()))
+        self.best_epoch = run.best_epoch
+        return self
+
+    def _trainer(
+        self,
+        users: NDArray[np.float32],
+        items: NDArray[np.float32],
+        steps: StepRule,
+        seed: int,
+        threads: int,
+    ) -> Trainer:
         settings = self.settings
-        trainer = ListTrainer(
+        return ListTrainer(
             self._lists(*self.seen, self._values, threads),
             self.loss(),
             users,
@@ -215,12 +225,28 @@ class ListwiseModel(FactorModel):
             frozen_queue=settings.queue == "frozen",
             seed=seed,
             threads=threads,
+            fixed=self._fixed_columns(),
         )
-        run = TrainingRun(self, epochs, validation, trainer.entries, threads, seed)
-        self._history = run.history
-        run_epochs(run, trainer, hooks, lambda u, v: self._set_factors(u, v, settings.rank))
-        self.best_epoch = run.best_epoch
-        return self
+
+    # ---- what a subclass may add to the factors ------------------------------------------------------------------
+
+    def _columns(self) -> int:
+        """How many columns the rows have: the rank, and those that carry more than factors."""
+        return self.settings.rank
+
+    def _fixed_columns(self) -> FixedColumns:
+        """Which of them do not move."""
+        return FixedColumns()
+
+    def _first_rows(
+        self, n_users: int, n_items: int, seed: int, threads: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the rows that training starts from."""
+        rank, scale = self.settings.rank, self.settings.init_scale
+        users, items = padded_rows(n_users, self._columns()), padded_rows(n_items, self._columns())
+        _core.normal_rows(seed, USERS, 0, rank, scale, users, threads)
+        _core.normal_rows(seed, ITEMS, 0, rank, scale, items, threads)
+        return users, items
 
     def _lists(
         self,
@@ -237,7 +263,7 @@ class ListwiseModel(FactorModel):
         return self._user_factors.copy(), self._item_factors.copy()
 
     def _restore_state(self, state: tuple[NDArray[np.float32], NDArray[np.float32]]) -> None:
-        self._set_factors(*state, self.settings.rank)
+        self._set_factors(*state, self._rank)
 
     def _state(self) -> dict[str, NDArray[Any]]:
         values = {} if self._values is None else {"seen_values": self._values}
@@ -268,7 +294,13 @@ class ListwiseModel(FactorModel):
         rows[:] = self._user_factors.mean(axis=0, dtype=np.float64)
         data = self._lists(indptr, indices, values if self.is_explicit else None, width)
         engine = make_engine(
-            data, self.loss(), self.settings.negatives, seed=0, stride=items.shape[1], keyed_by_user=False
+            data,
+            self.loss(),
+            self.settings.negatives,
+            seed=0,
+            stride=items.shape[1],
+            keyed_by_user=False,
+            fixed=self._fixed_columns(),
         )
         engine.solve_users(
             items,
@@ -282,7 +314,8 @@ class ListwiseModel(FactorModel):
         return rows
 
 
-def _is_explicit(feedback: str, data: Interactions) -> bool:
+def learns_from_ratings(feedback: str, data: Interactions) -> bool:
+    """Whether the data is taken as ratings (explicit) or as events."""
     if feedback == "explicit" and data.values is None:
         raise ConfigError('feedback is "explicit", but the data has no ratings')
     if feedback != "auto":

@@ -19,6 +19,10 @@ class Trainer(Protocol):
     users: Matrix
     items: Matrix
 
+    @property
+    def entries(self) -> int:
+        """List entries of an epoch."""
+
     def train_epoch(self, number: int) -> EpochReport:
         """Run one epoch; when it is interrupted, the factors stay those of the epoch before."""
 

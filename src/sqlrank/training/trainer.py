@@ -16,6 +16,14 @@ Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
+class FixedColumns:
+    """Columns [begin, end) that no step moves and no penalty counts: constants that carry biases or features."""
+
+    users: tuple[int, int] = (0, 0)
+    items: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
 class EpochReport:
     """What one epoch found: the objective is that of the factors it started from, on its own lists."""
 
@@ -49,6 +57,7 @@ class ListTrainer:
         frozen_queue: bool,
         seed: int,
         threads: int,
+        fixed: FixedColumns = FixedColumns(),
     ) -> None:
         self.users, self.items = users, items
         self._next = (np.zeros_like(users), np.zeros_like(items))
@@ -58,7 +67,7 @@ class ListTrainer:
         self._regularization = regularization
         self._frozen = frozen_queue
         self._threads = threads
-        self._engine = make_engine(data, loss, negatives, seed, users.shape[1])
+        self._engine = make_engine(data, loss, negatives, seed, users.shape[1], fixed=fixed)
 
     @property
     def entries(self) -> int:
@@ -102,7 +111,14 @@ class ListTrainer:
 
 
 def make_engine(
-    data: ListData, loss: ListLoss, negatives: int, seed: int, stride: int, *, keyed_by_user: bool = True
+    data: ListData,
+    loss: ListLoss,
+    negatives: int,
+    seed: int,
+    stride: int,
+    *,
+    keyed_by_user: bool = True,
+    fixed: FixedColumns = FixedColumns(),
 ) -> _core.Engine:
     """Set the compiled engine up for one data set and loss."""
     return _core.Engine(
@@ -116,4 +132,6 @@ def make_engine(
         loss=loss.kernel,
         k=loss.kernel_k,
         stride=stride,
+        fixed_in_users=fixed.users,
+        fixed_in_items=fixed.items,
     )

@@ -17,6 +17,16 @@ struct List {
   std::int64_t size;
   const float* levels;     // descending; null: the first `positives` have level 1, the others 0
   std::int64_t positives;  // entries above the lowest level of an explicit list; the positives of an implicit one
+
+  float level(std::int64_t i) const { return levels != nullptr ? levels[i] : (i < positives ? 1.0f : 0.0f); }
+
+  // The first position behind the entries that share position `begin`'s level.
+  std::int64_t end_of_level(std::int64_t begin) const {
+    if (levels == nullptr) return begin < positives && positives < size ? positives : size;
+    std::int64_t end = begin + 1;
+    while (end < size && levels[end] == levels[begin]) ++end;
+    return end;
+  }
 };
 
 // How far down the list the likelihood looks.
@@ -30,11 +40,22 @@ inline std::int64_t depth(const List& list, std::int64_t k) {
 struct LossScratch {
   std::vector<float> weight, slope;
   std::vector<double> sums;
+  std::vector<std::int32_t> group, order;  // of pairwise losses: the levels as numbers, the entries by score
+  std::vector<std::uint64_t> keys, spare;
 
   void reserve(std::int64_t longest) {
     weight.resize(static_cast<std::size_t>(longest));
     slope.resize(static_cast<std::size_t>(longest));
     sums.resize(static_cast<std::size_t>(longest));
+  }
+
+  void reserve_sorting(std::int64_t n) {
+    if (static_cast<std::int64_t>(group.size()) >= n) return;
+    const auto size = static_cast<std::size_t>(n);
+    group.resize(size);
+    order.resize(size);
+    keys.resize(size);
+    spare.resize(size);
   }
 };
 
