@@ -38,6 +38,7 @@ COMMANDS = {
     "similar": "The items most like an item.",
     "update": "Go on with new events: new users and items included.",
     "data": "Named data sets, and artificial ones.",
+    "theory": "The paper's theory, simulated.",
     "doctor": "What a bug report needs to know about this machine.",
 }
 _MODULES = {"inspect": "inspecting"}

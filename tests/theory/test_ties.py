@@ -1,0 +1,122 @@
+"""Ties: subsets, quadrature and brute force; Jensen's bound; the gap of a fitted model."""
+
+from itertools import permutations
+from math import lgamma
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sqlrank
+from sqlrank.errors import ConfigError
+from sqlrank.theory import PlackettLuce, jensen_gap, level_log_prob, quadrature_log_prob, subset_log_prob
+
+
+def brute(law, levels, k=None):
+    rated = np.flatnonzero(~np.isnan(levels))
+    orders = np.array(list(permutations(rated)))
+    best = np.sort(levels[rated])[::-1][:k]
+    agrees = (levels[orders[:, :k]] == best).all(axis=1)
+    return np.logaddexp.reduce(law.log_prob(orders[agrees])), law.log_prob(orders[agrees])
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "identity"])
+@pytest.mark.parametrize("items", range(1, 9))
+def test_sum_over_orders(items, link):
+    rng = np.random.default_rng(items)
+    law = PlackettLuce(2 * rng.standard_normal(items), link)
+    levels = rng.integers(0, 3, items).astype(float)
+    if items > 3:
+        levels[rng.integers(items)] = np.nan
+    total, _ = brute(law, levels)
+    for method in ("auto", "subsets", "quadrature"):
+        assert abs(law.log_prob_ties(levels, method) - total) < 1e-12
+
+
+@pytest.mark.parametrize("k", range(1, 7))
+def test_the_first_k_positions(k):
+    x = np.random.default_rng(k).standard_normal(6)
+    levels = np.array([2.0, 1, 1, 0, 1, 0])
+    total, _ = brute(PlackettLuce(x, "identity"), levels, k)
+    law = PlackettLuce(x, "identity", k=k)
+    for method in ("subsets", "quadrature"):
+        assert abs(law.log_prob_ties(levels, method) - total) < 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.floats(0.01, 6.0), st.floats(-60.0, 60.0))
+def test_quadrature_is_the_exact_form(seed, items, spread, rest):
+    rng = np.random.default_rng(seed)
+    y = spread * rng.standard_normal(items)
+    for count in {items, int(rng.integers(1, items + 1))}:
+        exact = subset_log_prob(y, rest, count)
+        assert abs(quadrature_log_prob(y, rest, count) - exact) < 1e-10 * max(1.0, abs(exact))
+
+
+@pytest.mark.parametrize(("items", "below"), [(1, 1), (20, 300), (100, 3), (300, 300), (800, 2000)])
+def test_equal_weights_are_a_binomial_coefficient(items, below):
+    closed = lgamma(items + 1) + lgamma(below + 1) - lgamma(items + below + 1)
+    assert level_log_prob(np.zeros(items), np.log(below), method="quadrature") == pytest.approx(
+        closed, rel=1e-11
+    )
+
+
+def test_levels_of_hundreds_do_not_depend_on_how_they_are_cut():
+    """One level split in two, summed over which items come first, is checked by Monte Carlo at large sizes."""
+    rng = np.random.default_rng(0)
+    law = PlackettLuce(rng.standard_normal(12), "identity")
+    levels = np.repeat([1.0, 0.0], [3, 9])
+    hits = (np.sort(law.sample(200_000, seed=1)[:, :3], axis=1) == [0, 1, 2]).all(axis=1)
+    p = np.exp(law.log_prob_ties(levels, "quadrature"))
+    assert abs(hits.mean() - p) < 4 * np.sqrt(p / len(hits))
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "identity"])
+def test_jensen_bound(link):
+    rng = np.random.default_rng(3)
+    law = PlackettLuce(rng.standard_normal(7), link)
+    levels = np.array([1.0, 2, 1, 0, 1, 0, 2])
+    total, each = brute(law, levels)
+    bound = law.jensen_bound(levels)
+    assert bound.exact
+    assert float(bound) == pytest.approx(each.mean() + np.log(len(each)), rel=1e-12)
+    assert float(bound) < total
+
+
+def test_jensen_bound_by_sampling_agrees_and_stays_below():
+    law = PlackettLuce(np.random.default_rng(0).standard_normal(60))
+    levels = np.repeat([1.0, 0.0], [25, 35])
+    bound = law.jensen_bound(levels, samples=500, seed=2)
+    again = law.jensen_bound(levels, samples=500, seed=3)
+    assert not bound.exact
+    assert abs(float(bound) - float(again)) < 4 * np.hypot(bound.standard_error, again.standard_error)
+    assert float(bound) < law.log_prob_ties(levels)
+
+
+def toy_events(explicit):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 25)) + 0.5 * rng.standard_normal((30, 25))
+    user, item = np.nonzero(x > 0.3)
+    stars = np.clip(np.ceil(2 * x[user, item]), 1, 5)
+    table = {"user": user, "item": item} | ({"rating": stars} if explicit else {})
+    return sqlrank.read(table, verbose=False)
+
+
+@pytest.mark.parametrize("explicit", [False, True])
+def test_gap_of_a_fitted_model(explicit):
+    data = toy_events(explicit)
+    model = sqlrank.SQLRank(rank=4, epochs=20).fit(data, seed=0)
+    gap = jensen_gap(model, data, samples=50)
+    assert gap.lists == data.n_users
+    assert 0 < gap.exact <= gap.bound + 3 * gap.bound_error
+    assert 0 <= gap.relative < 0.1
+    assert "gap" in str(gap)
+    assert jensen_gap(model, data, users=5, samples=10).lists == 5
+
+
+def test_gap_needs_full_lists():
+    data = toy_events(False)
+    model = sqlrank.SQLRank(rank=2, epochs=1, k=1).fit(data)
+    with pytest.raises(ConfigError, match="full lists"):
+        jensen_gap(model, data)
