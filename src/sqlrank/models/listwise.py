@@ -24,7 +24,7 @@ from sqlrank.models.lists import ItemLists
 from sqlrank.settings import Search, Settings, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
 from sqlrank.training.lists import ListData
-from sqlrank.training.loop import Trainer, run_epochs
+from sqlrank.training.loop import ListwiseTrainer, run_epochs
 from sqlrank.training.steps import CurvatureSteps, FixedSteps, StepRule
 from sqlrank.training.trainer import FixedColumns, ListTrainer, make_engine
 
@@ -212,7 +212,7 @@ class ListwiseModel(FactorModel):
         steps: StepRule,
         seed: int,
         threads: int,
-    ) -> Trainer:
+    ) -> ListwiseTrainer:
         settings = self.settings
         return ListTrainer(
             self._lists(*self.seen, self._values, threads),

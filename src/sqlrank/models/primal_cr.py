@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlrank.losses import ListLoss, PairwiseHinge
 from sqlrank.models.listwise import ListwiseModel, ListwiseSettings
 from sqlrank.settings import Search, setting
-from sqlrank.training.loop import Trainer
+from sqlrank.training.loop import ListwiseTrainer
 from sqlrank.training.newton import NewtonTrainer
 from sqlrank.training.steps import StepRule
 
@@ -70,7 +70,7 @@ class PrimalCR(ListwiseModel):
         steps: StepRule,
         seed: int,
         threads: int,
-    ) -> Trainer:
+    ) -> ListwiseTrainer:
         settings = self.settings
         if settings.solver == "gradient":
             return super()._trainer(users, items, steps, seed, threads)

@@ -19,12 +19,16 @@ class Trainer(Protocol):
     users: Matrix
     items: Matrix
 
+    def train_epoch(self, number: int) -> EpochReport:
+        """Run one epoch; when it is interrupted, the factors stay those of the epoch before."""
+
+
+class ListwiseTrainer(Trainer, Protocol):
+    """A trainer whose epochs go over lists."""
+
     @property
     def entries(self) -> int:
         """List entries of an epoch."""
-
-    def train_epoch(self, number: int) -> EpochReport:
-        """Run one epoch; when it is interrupted, the factors stay those of the epoch before."""
 
 
 def run_epochs(
