@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 
 from sqlrank.cli.common import Common, Reading
 from sqlrank.cli.config import as_toml
-from sqlrank.cli.output import print_json, print_table, say
+from sqlrank.cli.output import print_json, print_table, say, wrapped
 from sqlrank.cli.places import REPORT, check_model_place, save_with_report
 from sqlrank.cli.settings import MODELS, make_model, model_class, with_settings
 from sqlrank.cli.workflow import Outcome, fit_and_measure, hold_out, is_explicit, protocol_of
@@ -136,10 +136,10 @@ def print_results(results: dict[str, dict[str, Evaluation]]) -> None:
     """The tables of all protocols on stdout."""
     for name, models in results.items():
         first = next(iter(models.values()))
-        print(
-            f"{what_protocol_asks(name)}\nprotocol {name}: {first.protocol}; {first.users.evaluated:,} users"
-        )
-        print_table(metric_table(models).with_columns(pl.col(pl.Float64).round(4)), "  ")
+        print(wrapped(what_protocol_asks(name)))
+        print(wrapped(f"protocol {name}: {first.protocol}", "  "))
+        print(f"{first.users.evaluated:,} users measured")
+        print_table(metric_table(models).drop("meaning"), "  ")
         print()
 
 
