@@ -6,7 +6,6 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
-import polars as pl
 from cyclopts import Group, Parameter
 
 from sqlrank.cli.common import Common, Reading
