@@ -131,13 +131,19 @@ def verdict(results: dict[str, Evaluation], metric: str = "ndcg@10") -> str:
     return f"{ours} is {word} {rival} here: {metric} {a:.4f} against {b:.4f}"
 
 
+def users_measured(result: Evaluation) -> str:
+    """How many users the numbers are about, and of how many of them nothing was known."""
+    known = f", {result.users.without_history:,} of them without an event to learn from"
+    return f"{result.users.evaluated:,} users measured{known if result.users.without_history else ''}"
+
+
 def print_results(results: dict[str, dict[str, Evaluation]]) -> None:
     """The tables of all protocols on stdout."""
     for name, models in results.items():
         first = next(iter(models.values()))
         print(wrapped(what_protocol_asks(name)))
         print(wrapped(f"protocol {name}: {first.protocol}", "  "))
-        print(f"{first.users.evaluated:,} users measured")
+        print(users_measured(first))
         print_table(metric_table(models).drop("meaning"), "  ")
         print()
 

@@ -103,6 +103,7 @@ def _quality(facts: FitFacts) -> str:
         parts.append(
             paragraph(
                 f"Protocol {name}: {first.protocol} · {users.evaluated:,} users measured, "
+                f"{users.without_history:,} of them without an event to learn from; "
                 f"{users.without_relevant:,} had nothing to find, {users.unknown:,} unknown.",
                 soft=True,
             )
