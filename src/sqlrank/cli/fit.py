@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import Group, Parameter
 
 from sqlrank.cli.common import Common, Reading
@@ -110,6 +111,7 @@ def facts_of(
         holdout=outcome.parts.how,
         seconds=outcome.seconds,
         results=outcome.results,
+        verdict=verdict(outcome.results.get(protocol_of(outcome.measured), {})),
         history=history,
         best_epoch=outcome.best_epoch,
         kept=_kept(outcome),
@@ -121,14 +123,27 @@ def facts_of(
 
 
 def verdict(results: dict[str, Evaluation], metric: str = "ndcg@10") -> str:
-    """One line: is it better than showing everybody the same popular items?"""
+    """One line: is it better than the best of the simple models, user by user?"""
     names = list(results)
     if len(names) < 2:
         return ""
     ours, rival = names[0], max(names[1:], key=lambda name: results[name][metric])
-    a, b = results[ours][metric], results[rival][metric]
-    word = "better than" if a > b else "not better than"
-    return f"{ours} is {word} {rival} here: {metric} {a:.4f} against {b:.4f}"
+    gains = _gains(results[ours], results[rival], metric)
+    error = float(gains.std(ddof=1)) / len(gains) ** 0.5 if len(gains) > 1 else float("inf")
+    mean = float(gains.mean())
+    clear = "better than" if mean > 0 else "worse than"
+    word = clear if abs(mean) >= 2 * error else "about as good as"
+    numbers = f"{metric} {results[ours][metric]:.4f} against {results[rival][metric]:.4f}"
+    return f"{ours} is {word} {rival} here: {numbers} (difference {mean:+.4f} ± {error:.4f})"
+
+
+def _gains(ours: Evaluation, theirs: Evaluation, metric: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The difference of every user's number, ours minus theirs."""
+    pairs = ours.per_user.select("user", metric).join(
+        theirs.per_user.select("user", theirs=metric), on="user"
+    )
+    pairs = pairs.drop_nulls()
+    return (pairs[metric] - pairs["theirs"]).to_numpy()
 
 
 def users_measured(result: Evaluation) -> str:
