@@ -51,7 +51,7 @@ def test_the_learning_curve_shows_the_history(parts):
 
 
 def test_recommendations_leave_out_what_was_seen(parts):
-    _, _, models = parts
+    models = parts[2]
     curve = plotting.popularity_curve(dict([next(iter(models.items()))])).lines[0].get_ydata()
     assert curve[-1] == pytest.approx(1.0) and np.all(np.diff(curve) >= 0)
 

@@ -6,12 +6,12 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
-import polars as pl
+import numpy as np
 from cyclopts import Group, Parameter
 
 from sqlrank.cli.common import Common, Reading
 from sqlrank.cli.config import as_toml
-from sqlrank.cli.output import print_json, print_table, say
+from sqlrank.cli.output import print_json, print_table, say, wrapped
 from sqlrank.cli.places import REPORT, check_model_place, save_with_report
 from sqlrank.cli.settings import MODELS, make_model, model_class, with_settings
 from sqlrank.cli.workflow import Outcome, fit_and_measure, hold_out, is_explicit, protocol_of
@@ -111,6 +111,7 @@ def facts_of(
         holdout=outcome.parts.how,
         seconds=outcome.seconds,
         results=outcome.results,
+        verdict=verdict(outcome.results.get(protocol_of(outcome.measured), {})),
         history=history,
         best_epoch=outcome.best_epoch,
         kept=_kept(outcome),
@@ -122,24 +123,43 @@ def facts_of(
 
 
 def verdict(results: dict[str, Evaluation], metric: str = "ndcg@10") -> str:
-    """One line: is it better than showing everybody the same popular items?"""
+    """One line: is it better than the best of the simple models, user by user?"""
     names = list(results)
     if len(names) < 2:
         return ""
     ours, rival = names[0], max(names[1:], key=lambda name: results[name][metric])
-    a, b = results[ours][metric], results[rival][metric]
-    word = "better than" if a > b else "not better than"
-    return f"{ours} is {word} {rival} here: {metric} {a:.4f} against {b:.4f}"
+    gains = _gains(results[ours], results[rival], metric)
+    error = float(gains.std(ddof=1)) / len(gains) ** 0.5 if len(gains) > 1 else float("inf")
+    mean = float(gains.mean())
+    clear = "better than" if mean > 0 else "worse than"
+    word = clear if abs(mean) >= 2 * error else "about as good as"
+    numbers = f"{metric} {results[ours][metric]:.4f} against {results[rival][metric]:.4f}"
+    return f"{ours} is {word} {rival} here: {numbers} (difference {mean:+.4f} ± {error:.4f})"
+
+
+def _gains(ours: Evaluation, theirs: Evaluation, metric: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The difference of every user's number, ours minus theirs."""
+    pairs = ours.per_user.select("user", metric).join(
+        theirs.per_user.select("user", theirs=metric), on="user"
+    )
+    pairs = pairs.drop_nulls()
+    return (pairs[metric] - pairs["theirs"]).to_numpy()
+
+
+def users_measured(result: Evaluation) -> str:
+    """How many users the numbers are about, and of how many of them nothing was known."""
+    known = f", {result.users.without_history:,} of them without an event to learn from"
+    return f"{result.users.evaluated:,} users measured{known if result.users.without_history else ''}"
 
 
 def print_results(results: dict[str, dict[str, Evaluation]]) -> None:
     """The tables of all protocols on stdout."""
     for name, models in results.items():
         first = next(iter(models.values()))
-        print(
-            f"{what_protocol_asks(name)}\nprotocol {name}: {first.protocol}; {first.users.evaluated:,} users"
-        )
-        print_table(metric_table(models).with_columns(pl.col(pl.Float64).round(4)), "  ")
+        print(wrapped(what_protocol_asks(name)))
+        print(wrapped(f"protocol {name}: {first.protocol}", "  "))
+        print(users_measured(first))
+        print_table(metric_table(models).drop("meaning"), "  ")
         print()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +16,37 @@ from sqlrank.errors import ConfigError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMATS", "format_of", "print_json", "print_table", "say", "table_lines", "write_table"]
+__all__ = [
+    "FORMATS",
+    "format_of",
+    "print_json",
+    "print_table",
+    "say",
+    "table_lines",
+    "wrapped",
+    "write_table",
+]
 
 FORMATS = (".parquet", ".csv", ".tsv", ".ndjson", ".jsonl")
 
 
 def say(line: str, quiet: bool = False) -> None:
-    """Talk: one line on stderr."""
-    if not quiet:
-        print(line, file=sys.stderr, flush=True)
+    """Talk: one line on stderr, broken between words where a terminal would break it anywhere."""
+    if quiet:
+        return
+    if sys.stderr.isatty():
+        line = wrapped(line)
+    print(line, file=sys.stderr, flush=True)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Text broken between words to the width of the terminal; commands and paths stay whole."""
+    width = shutil.get_terminal_size((100, 24)).columns
+    lines = [
+        textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    ]
+    return "\n".join(lines)
 
 
 def print_json(value: Any) -> None:

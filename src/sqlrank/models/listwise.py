@@ -201,7 +201,10 @@ class ListwiseModel(FactorModel):
         trainer = self._trainer(users, items, steps, seed, threads)
         run = TrainingRun(self, epochs, validation, trainer.entries, threads, seed)
         self._history = run.history
-        run_epochs(run, trainer, hooks, lambda u, v: self._set_factors(u, v, self._columns()))
+        strangers = np.diff(self.seen.indptr) == 0
+        run_epochs(
+            run, trainer, hooks, lambda u, v: self._set_factors(_placed(u, strangers), v, self._columns())
+        )
         self.best_epoch = run.best_epoch
         return self
 
@@ -312,6 +315,18 @@ class ListwiseModel(FactorModel):
             threads=width,
         )
         return rows
+
+
+def _placed(users: NDArray[np.float32], strangers: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """The users' rows, with the mean of all others for those of whom no event is known.
+
+    Regularisation alone takes such a row to zero, where all items tie; the mean ranks what most people like first.
+    """
+    if not strangers.any() or strangers.all():
+        return users
+    users = users.copy()
+    users[strangers] = users[~strangers].mean(axis=0, dtype=np.float64)
+    return users
 
 
 def learns_from_ratings(feedback: str, data: Interactions) -> bool:

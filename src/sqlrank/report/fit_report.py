@@ -43,6 +43,7 @@ class FitFacts:
     holdout: str
     seconds: float
     results: Mapping[str, Mapping[str, Evaluation]] = field(default_factory=dict)
+    verdict: str = ""
     history: pl.DataFrame | None = None
     best_epoch: int | None = None
     kept: str = ""
@@ -95,6 +96,8 @@ def _quality(facts: FitFacts) -> str:
     if not facts.results:
         return section("How good is it?", paragraph(f"Not measured: {facts.holdout}."))
     parts = [paragraph(f"Measured on events the model had not seen: {facts.holdout}.")]
+    if facts.verdict:
+        parts.append(paragraph(facts.verdict + "."))
     for name, results in facts.results.items():
         first = next(iter(results.values()))
         parts.append(paragraph(what_protocol_asks(name)))
@@ -103,6 +106,7 @@ def _quality(facts: FitFacts) -> str:
         parts.append(
             paragraph(
                 f"Protocol {name}: {first.protocol} · {users.evaluated:,} users measured, "
+                f"{users.without_history:,} of them without an event to learn from; "
                 f"{users.without_relevant:,} had nothing to find, {users.unknown:,} unknown.",
                 soft=True,
             )
