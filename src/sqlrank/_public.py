@@ -5,12 +5,13 @@ from sqlrank._versions import show_versions
 from sqlrank.data import Interactions, datasets, read
 from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
-from sqlrank.evaluation import Evaluation, Protocol, evaluate
+from sqlrank.evaluation import Comparison, Evaluation, Protocol, compare, evaluate
 from sqlrank.models import EASE, ItemKNN, Popularity, Random, SQLRank, WeightedMF
 from sqlrank.storage import load_model as load
 
 __all__ = [
     "EASE",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Evaluation",
@@ -24,6 +25,7 @@ __all__ = [
     "SQLRank",
     "SqlrankError",
     "WeightedMF",
+    "compare",
     "datasets",
     "evaluate",
     "load",
