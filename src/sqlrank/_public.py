@@ -8,6 +8,7 @@ from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, 
 from sqlrank.evaluation import Comparison, Evaluation, Protocol, compare, evaluate
 from sqlrank.models import EASE, ItemKNN, Popularity, Random, SQLRank, WeightedMF
 from sqlrank.storage import load_model as load
+from sqlrank.tuning import TuningResult, tune
 
 __all__ = [
     "EASE",
@@ -24,6 +25,7 @@ __all__ = [
     "Random",
     "SQLRank",
     "SqlrankError",
+    "TuningResult",
     "WeightedMF",
     "compare",
     "datasets",
@@ -33,4 +35,5 @@ __all__ = [
     "set_threads",
     "show_versions",
     "split",
+    "tune",
 ]
