@@ -5,7 +5,7 @@ from sqlrank._versions import show_versions
 from sqlrank.data import Interactions, datasets, read
 from sqlrank.data import splits as split
 from sqlrank.errors import ConfigError, DataError, FormatError, NotFittedError, SqlrankError
-from sqlrank.evaluation import Evaluation, Protocol, evaluate
+from sqlrank.evaluation import Comparison, Evaluation, Protocol, compare, evaluate
 from sqlrank.models import (
     BPR,
     EASE,
@@ -20,10 +20,12 @@ from sqlrank.models import (
     WeightedMF,
 )
 from sqlrank.storage import load_model as load
+from sqlrank.tuning import TuningResult, tune
 
 __all__ = [
     "BPR",
     "EASE",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Evaluation",
@@ -40,7 +42,9 @@ __all__ = [
     "Random",
     "SQLRank",
     "SqlrankError",
+    "TuningResult",
     "WeightedMF",
+    "compare",
     "datasets",
     "evaluate",
     "load",
@@ -48,4 +52,5 @@ __all__ = [
     "set_threads",
     "show_versions",
     "split",
+    "tune",
 ]

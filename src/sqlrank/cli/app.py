@@ -35,6 +35,8 @@ COMMANDS = {
     "fit": "Learn a model from a file of ratings or events, measure it and save it.",
     "recommend": "The best items for users, or for somebody who has just arrived.",
     "evaluate": "Measure a saved model on events it has not seen.",
+    "compare": "Which model is best on this file? One split, one table.",
+    "tune": "Search good settings for fit.",
     "similar": "The items most like an item.",
     "update": "Go on with new events: new users and items included.",
     "data": "Named data sets, and artificial ones.",

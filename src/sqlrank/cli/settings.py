@@ -10,26 +10,15 @@ from cyclopts import Group, Parameter
 
 from sqlrank.errors import ConfigError
 from sqlrank.models import Recommender
+from sqlrank.models.names import SHORT_NAMES
 from sqlrank.settings import Rule
 
 __all__ = ["MODELS", "make_model", "model_class", "with_settings"]
 
 SETTINGS = Group("Settings of the model", sort_key=10)
 
-# Names on the command line, in the order in which they are shown.
-_NAMES = {
-    "sqlrank": "SQLRank",
-    "listrank": "ListRankMF",
-    "primalcr": "PrimalCR",
-    "bpr": "BPR",
-    "mf": "MatrixFactorization",
-    "wmf": "WeightedMF",
-    "ease": "EASE",
-    "itemknn": "ItemKNN",
-    "popularity": "Popularity",
-}
 _KINDS: dict[type | None, str] = {int: "INT", float: "NUMBER", bool: "TRUE|FALSE"}
-MODELS = {short: name for short, name in _NAMES.items() if name in Recommender._models}
+MODELS = {short: name for short, name in SHORT_NAMES.items() if name in Recommender._models}
 
 
 def model_class(word: str) -> type[Recommender]:
