@@ -5,11 +5,7 @@
 #include <vector>
 
 #include "sqlrank/item_order.hpp"
-#include "sqlrank/losses/bpr.hpp"
-#include "sqlrank/losses/listrank.hpp"
-#include "sqlrank/losses/plackett_luce.hpp"
-#include "sqlrank/losses/primal_cr.hpp"
-#include "sqlrank/losses/squared.hpp"
+#include "sqlrank/losses/all.hpp"
 #include "sqlrank/rows.hpp"
 
 namespace sqlrank {
@@ -18,25 +14,6 @@ namespace {
 
 constexpr std::int64_t kBlockEntries = std::int64_t{1} << 20;
 constexpr std::int64_t kTaskEntries = std::int64_t{1} << 14;
-
-// Calls function with the loss object that the settings name.
-template <class Function>
-auto with_loss(const LossSettings& settings, Function&& function) {
-  switch (settings.kind) {
-    case LossKind::plackett_luce_identity:
-      return function(PlackettLuce<IdentityLink>{settings.k});
-    case LossKind::listrank:
-      return function(ListRank{});
-    case LossKind::primal_cr:
-      return function(PrimalCr{});
-    case LossKind::bpr:
-      return function(Bpr{});
-    case LossKind::squared:
-      return function(SquaredError{});
-    default:
-      return function(PlackettLuce<SigmoidLink>{settings.k});
-  }
-}
 
 // Entries above the lowest level; all of them where nothing is known to be worse.
 std::int64_t positives_of(const ListSource& source, std::int64_t user) {
@@ -102,6 +79,8 @@ class Engine {
     const std::int64_t size = std::max<std::int64_t>(kBlockEntries, 4 * std::int64_t{source.catalogue});
     blocks_ = cut(offsets_.data(), source.users, size);
     values_.resize(static_cast<std::size_t>(source.users));
+    user_squares_.resize(static_cast<std::size_t>(source.users));
+    item_squares_.resize(static_cast<std::size_t>(source.catalogue));
   }
 
   EpochResult epoch(Executor& executor, const Factors& factors, const StepSettings& step, std::uint32_t number) {
@@ -116,7 +95,7 @@ class Engine {
         item_phase(executor, factors, step, b == 0);
       }
       item_step(executor, factors, step);
-      return totals(factors);
+      return totals();
     });
   }
 
@@ -207,6 +186,7 @@ class Engine {
         float* curvature = step.automatic ? entry_curvature_.data() + at : nullptr;
         values_[u] = step_user<true>(workers_[worker], loss, factors, step, number, u, entry_items_.data() + at,
                                      entry_coefficients_.data() + at, curvature);
+        user_squares_[u] = penalised_norm(factors.users + u * stride_, fixed_in_users_);
       }
     });
   }
@@ -312,6 +292,7 @@ class Engine {
         const float* old_row = f.items + j * stride_;
         float* new_row = f.next_items + j * stride_;
         float* gradient = gradient_.data() + j * stride_;
+        item_squares_[j] = penalised_norm(old_row, fixed_in_items_);
         double rate = step.rate;
         if (step.automatic) {
           const double curvature = item_curvature_[j] + step.regularization;
@@ -325,15 +306,11 @@ class Engine {
     });
   }
 
-  EpochResult totals(const Factors& factors) const {
+  EpochResult totals() const {
     EpochResult result;
     for (const double value : values_) result.loss += value;
-    for (std::int64_t u = 0; u < source_.users; ++u) {
-      result.squared_norm += penalised_norm(factors.users + u * stride_, fixed_in_users_);
-    }
-    for (std::int64_t j = 0; j < source_.catalogue; ++j) {
-      result.squared_norm += penalised_norm(factors.items + j * stride_, fixed_in_items_);
-    }
+    for (const double square : user_squares_) result.squared_norm += square;
+    for (const double square : item_squares_) result.squared_norm += square;
     result.entries = offsets_.back();
     return result;
   }
@@ -354,7 +331,7 @@ class Engine {
   std::vector<std::int64_t> offsets_, blocks_, tasks_;
   std::int64_t base_ = 0;
   std::vector<Worker> workers_;
-  std::vector<double> values_, item_curvature_;
+  std::vector<double> values_, user_squares_, item_squares_, item_curvature_;
   std::vector<std::int32_t> entry_items_;
   ItemOrder order_;
   std::vector<float> entry_coefficients_, entry_curvature_, gradient_, direction_, user_norms_;

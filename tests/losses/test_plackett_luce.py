@@ -86,6 +86,36 @@ def test_extreme_scores_stay_finite(scores, link):
         assert abs(got.gradient.sum()) < 1e-4 * len(scores)
 
 
+@pytest.mark.parametrize("k", [1, 5, None])
+@pytest.mark.parametrize("spread", [70.0, 79.0, 81.0, 200.0, 700.0])
+def test_the_softmax_is_exact_for_scores_of_any_spread(k, spread):
+    """Weights far below the best leave the range of floats; the answer must not."""
+    x = np.random.default_rng(2).uniform(-spread, 0, 40)
+    x[7], x[20] = 0.0, -spread
+    x = x.astype(np.float32)
+    log_sums = np.logaddexp.accumulate(x[::-1].astype(np.float64))[::-1]
+    top = len(x) if k is None else k
+    shares = np.exp(x[None, :] - log_sums[:top, None]) * (np.arange(len(x)) >= np.arange(top)[:, None])
+    expected = shares.sum(axis=0) - (np.arange(len(x)) < top)
+    got = PlackettLuce("identity", k).evaluate(x)
+    assert got.value == pytest.approx((log_sums[:top] - x[:top]).sum(), rel=1e-6)
+    np.testing.assert_allclose(got.gradient, expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("score", [12.0, 20.0, 60.0, -12.0, -60.0])
+def test_the_sigmoids_slope_keeps_its_digits(score):
+    """Where the sigmoid rounds to 1, g (1 - g) has no digits left."""
+    got = PlackettLuce().evaluate([score, 0.0])
+    e = np.exp(-abs(score))
+    weights = np.exp(1 / (1 + np.exp(-np.array([score, 0.0]))))
+    assert got.gradient[0] == pytest.approx(e / (1 + e) ** 2 * (weights[0] / weights.sum() - 1), rel=1e-5)
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "identity"])
+def test_scores_that_are_no_numbers_show(link):
+    assert np.isnan(PlackettLuce(link).evaluate([1.0, np.nan, 0.5, 0.0] * 4).value)
+
+
 def test_a_long_list_keeps_its_precision():
     scores = np.random.default_rng(1).normal(size=200_000).astype(np.float32)
     g = twin.LINKS["sigmoid"][0](scores.astype(np.float64))

@@ -33,14 +33,27 @@ inline float fast_exp(float x) {
 
 inline float sigmoid(float x) { return 1.0f / (1.0f + fast_exp(-x)); }
 
+// The derivative of the sigmoid. From the exponential itself: g (1 - g) has no digits left where g rounds to 1.
+inline float sigmoid_slope(float x) {
+  const float e = fast_exp(x < 0.0f ? x : -x);
+  return e / ((1.0f + e) * (1.0f + e));
+}
+
+// log(exp a + exp b) without overflow.
+inline double log_add(double a, double b) {
+  const double high = a < b ? b : a, low = a < b ? a : b;
+  return high + std::log1p(std::exp(low - high));
+}
+
 // Sum of log(values[i]) for positive normal numbers: the mantissas are multiplied, the exponents added, and one
-// logarithm is taken per 256 numbers of a lane.
+// logarithm is taken per 256 numbers of a lane. NaN and infinity make the sum NaN.
 inline double sum_of_logs(const double* values, std::int64_t n) {
   constexpr int kLanes = 8;
   constexpr std::int64_t kTerms = 256;  // mantissas are below 2: the product stays below 2^256
   constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1, kOne = std::uint64_t{1023} << 52;
   double total = 0.0;
   std::int64_t exponents[kLanes] = {};
+  std::uint64_t largest[kLanes] = {};
   for (std::int64_t begin = 0; begin < n; begin += kLanes * kTerms) {
     const std::int64_t end = begin + kLanes * kTerms < n ? begin + kLanes * kTerms : n;
     double product[kLanes] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -51,6 +64,7 @@ inline double sum_of_logs(const double* values, std::int64_t n) {
         std::uint64_t bits;
         std::memcpy(&bits, values + i + lane, sizeof bits);
         exponents[lane] += static_cast<std::int64_t>(bits >> 52) - 1023;
+        largest[lane] = largest[lane] < bits ? bits : largest[lane];
         bits = (bits & kMantissa) | kOne;
         double mantissa;
         std::memcpy(&mantissa, &bits, sizeof mantissa);
@@ -62,6 +76,9 @@ inline double sum_of_logs(const double* values, std::int64_t n) {
   }
   std::int64_t exponent = 0;
   for (const std::int64_t e : exponents) exponent += e;
+  for (const std::uint64_t bits : largest) {
+    if ((bits >> 52) >= 0x7FF) return std::nan("");
+  }
   return total + static_cast<double>(exponent) * 0.693147180559945309417;
 }
 

@@ -13,6 +13,8 @@ namespace sqlrank {
 
 // g = sigmoid, the paper's: exp g is bounded in (1, e).
 struct SigmoidLink {
+  static bool spreads(const float*, std::int64_t) { return false; }
+
   // g'^2 + |g''| bounds the curvature of log-sum-exp(g), |g''| that of g.
   static constexpr float kPartitionCurvature = 1.0f / 16 + 0.0963f, kTargetCurvature = 0.0963f;
 
@@ -24,7 +26,7 @@ struct SigmoidLink {
     for (std::int64_t i = 0; i < n; ++i) {
       const float g = sigmoid(x[i]);
       weight[i] = fast_exp(g);
-      slope[i] = g * (1.0f - g);
+      slope[i] = sigmoid_slope(x[i]);
     }
     if (WithValue) {
 #pragma omp simd reduction(+ : sum)
@@ -34,9 +36,18 @@ struct SigmoidLink {
   }
 };
 
-// g = identity: the classical model. Scores are shifted by the list's maximum; scores more than 87 below it count as
-// 87 below, so that no sum underflows.
+// g = identity: the classical model. Scores are shifted by the list's maximum. Where some lie so far below it that
+// their weights would leave the range of floats, the list is worked out in logarithms instead.
 struct IdentityLink {
+  static bool spreads(const float* x, std::int64_t n) {
+    float low = x[0], high = x[0];
+    for (std::int64_t i = 1; i < n; ++i) {
+      low = x[i] < low ? x[i] : low;
+      high = high < x[i] ? x[i] : high;
+    }
+    return high - low > 80.0f;
+  }
+
   static constexpr float kPartitionCurvature = 1.0f, kTargetCurvature = 0.0f;
 
   template <bool WithValue>
@@ -71,6 +82,7 @@ struct PlackettLuce {
       }
       return 0.0;
     }
+    if (Link::spreads(list.scores, n)) return in_logarithms(list.scores, n, top, scratch.sums.data(), c, h);
     float* weight = scratch.weight.data();
     float* slope = scratch.slope.data();
     double* sums = scratch.sums.data();
@@ -84,6 +96,25 @@ struct PlackettLuce {
   }
 
  private:
+  // The identity link for scores of any spread: log S by adding logarithms from the end, log(sum of 1/S) from the
+  // front.
+  static double in_logarithms(const float* x, std::int64_t n, std::int64_t top, double* log_sums, float* c, float* h) {
+    log_sums[n - 1] = static_cast<double>(x[n - 1]);
+    for (std::int64_t i = n - 2; i >= 0; --i) log_sums[i] = log_add(log_sums[i + 1], static_cast<double>(x[i]));
+    double value = 0.0, log_inverse = -log_sums[0];
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (i < top) {
+        value += log_sums[i] - static_cast<double>(x[i]);
+        if (i > 0) log_inverse = log_add(log_inverse, -log_sums[i]);
+      }
+      const double share = std::exp(static_cast<double>(x[i]) + log_inverse);
+      c[i] = static_cast<float>(share - (i < top ? 1.0 : 0.0));
+      if (h != nullptr)
+        h[i] = Link::kPartitionCurvature * static_cast<float>(share) + (i < top ? Link::kTargetCurvature : 0.0f);
+    }
+    return value;
+  }
+
   static void coefficients(const float* weight, const float* slope, const double* inverse_sums, std::int64_t n,
                            std::int64_t top, float* c, float* h) {
     const double last = inverse_sums[top - 1];
