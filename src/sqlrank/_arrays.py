@@ -19,3 +19,15 @@ def padded_rows(rows: int, rank: int) -> NDArray[np.float32]:
     buffer = np.zeros(rows * width + LANE, np.float32)
     first = (-buffer.ctypes.data // 4) % LANE
     return buffer[first : first + rows * width].reshape(rows, width)
+
+
+def rows_like(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a zeroed matrix of the same shape."""
+    return padded_rows(*matrix.shape)
+
+
+def copied_rows(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a copy that is aligned like the original."""
+    copy = rows_like(matrix)
+    copy[:] = matrix
+    return copy

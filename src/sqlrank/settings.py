@@ -164,7 +164,7 @@ class Configurable:
         return self.settings.to_dict()
 
     def set_params(self, **changes: Any) -> Self:
-        """Change settings; they count from the next fit on."""
+        """Change settings."""
         self.settings = self.settings.replace(**changes)
         return self
 

@@ -148,14 +148,6 @@ def test_a_saved_model_works_without_implicit(tmp_path, monkeypatch):
         loaded.fit(some_events())
 
 
-def test_fold_in_solves_what_was_fitted():
-    """Settings changed after a fit count from the next fit on."""
-    model = WeightedMF(**SETTINGS).fit(some_events())
-    before = model.recommend(histories={"new": [2, 4]}, n=5)
-    model.set_params(alpha=80.0, regularization=0.1, rank=3)
-    assert model.recommend(histories={"new": [2, 4]}, n=5).equals(before)
-
-
 def test_data_errors():
     with pytest.raises(sqlrank.DataError, match="no events"):
         WeightedMF().fit(from_table(np.zeros((2, 3))))

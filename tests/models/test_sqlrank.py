@@ -311,6 +311,55 @@ def test_partial_fit_grows_and_learns():
     np.testing.assert_array_equal(model.item_factors, again.item_factors)
 
 
+def test_set_params_forgets_what_was_learnt_under_other_settings():
+    model = SQLRank(rank=4, epochs=3).fit(two_tastes())
+    model.set_params(rank=8)
+    with pytest.raises(sqlrank.NotFittedError):
+        model.recommend(n=3)
+    assert model.fit(two_tastes()).item_factors.shape[1] == 8
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_a_failed_fit_leaves_the_model_as_it_was(learn):
+    model = SQLRank(rank=4, epochs=3).fit(two_tastes(), seed=1)
+    before = model.item_factors.copy(), model.history, model.users
+
+    class Failing(Callback):
+        def after_epoch(self, run, record):
+            raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        getattr(model, learn)(two_tastes(n_users=70, n_items=30), seed=2, callbacks=[Failing()])
+    np.testing.assert_array_equal(model.item_factors, before[0])
+    assert model.history.equals(before[1])
+    assert model.users is before[2]
+
+
+def test_a_last_step_that_leads_nowhere_is_found_out():
+    """Nothing comes after the last epoch, so its step is judged at the end."""
+    settings = {"rank": 4, "epochs": 1, "decay": 1.0, "init_scale": 1.0}
+    with pytest.raises(sqlrank.ConfigError, match="learning_rate is too large"):
+        SQLRank(**settings, learning_rate=1e6).fit(two_tastes())
+
+
+def test_partial_fit_draws_new_queues(tmp_path):
+    """Epochs are numbered on, also in a model that was saved in between."""
+    first = SQLRank(rank=4, epochs=3).fit(two_tastes(), seed=1)
+    saved = sqlrank.load(first.save(tmp_path / "model"))
+    assert first._epochs_done == saved._epochs_done == 3
+    first.partial_fit(two_tastes(), epochs=2, seed=1)
+    saved.partial_fit(two_tastes(), epochs=2, seed=1)
+    assert first._epochs_done == 5
+    np.testing.assert_array_equal(first.item_factors, saved.item_factors)
+
+
+@pytest.mark.parametrize("epochs", [0, -1, 2.5, True])
+def test_partial_fit_checks_its_epochs(epochs):
+    model = SQLRank(rank=4, epochs=2).fit(two_tastes())
+    with pytest.raises(sqlrank.ConfigError, match="epochs"):
+        model.partial_fit(two_tastes(), epochs=epochs)
+
+
 def test_partial_fit_takes_the_new_rating():
     data = two_tastes(explicit=True)
     model = SQLRank(rank=4, epochs=10).fit(data)

@@ -126,6 +126,12 @@ class Recommender(Configurable, ABC):
             raise self._not_fitted()
         return self._seen
 
+    def set_params(self, **changes: Any) -> Self:
+        """Change settings. What was learnt under the old ones is forgotten: fit again."""
+        super().set_params(**changes)
+        self._users = self._items = self._seen = None
+        return self
+
     def _remember(self, users: Vocabulary, items: Vocabulary, seen: ItemLists) -> None:
         """Say that the model is fitted, and on whom and what."""
         self._users, self._items, self._seen = users, items, seen

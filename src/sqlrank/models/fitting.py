@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -15,7 +17,31 @@ from sqlrank.training.loop import run_epochs
 from sqlrank.training.progress import progress_callback
 from sqlrank.training.trainer import EpochReport, Matrix
 
-__all__ = ["check_trainable", "learn_at_once", "training_hooks"]
+__all__ = ["all_or_nothing", "check_trainable", "learn_at_once", "training_hooks"]
+
+Model = TypeVar("Model")
+Arguments = ParamSpec("Arguments")
+
+
+def all_or_nothing(
+    learn: Callable[Concatenate[Model, Arguments], Model],
+) -> Callable[Concatenate[Model, Arguments], Model]:
+    """Leave the model as it was when learning ends in an error or is interrupted before its first epoch.
+
+    Learning replaces a model's arrays and never writes into them, so keeping the references is enough.
+    """
+
+    @functools.wraps(learn)
+    def guarded(model: Model, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Model:
+        before: dict[str, Any] = dict(vars(model))
+        try:
+            return learn(model, *args, **kwargs)
+        except BaseException:
+            vars(model).clear()
+            vars(model).update(before)
+            raise
+
+    return guarded
 
 
 def check_trainable(train: Interactions, validation: Interactions | None) -> None:
@@ -57,3 +83,6 @@ class _OneStep:
         """Learn; nothing is minimised step by step, so there is no objective to tell."""
         self._learn()
         return EpochReport(objective=math.nan, loss=math.nan, entries=0, rate=0.0)
+
+    def settle(self, epochs: int) -> None:
+        """Nothing to judge."""

@@ -17,9 +17,8 @@ from sqlrank.data import Interactions
 from sqlrank.errors import DataError
 from sqlrank.losses import ListLoss, PlackettLuce
 from sqlrank.models.features import Features, read_features
-from sqlrank.models.fitting import check_trainable, training_hooks
+from sqlrank.models.fitting import all_or_nothing, check_trainable, training_hooks
 from sqlrank.models.growth import merge_events
-from sqlrank.models.lists import ItemLists
 from sqlrank.models.listwise import ListwiseModel, ListwiseSettings, learns_from_ratings
 from sqlrank.settings import Search, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun
@@ -93,6 +92,7 @@ class LinearRanker(ListwiseModel):
         columns = {name: self._weights[row] for row, name in enumerate(names)}
         return pl.DataFrame({"feature": self._item_features.names, **columns})
 
+    @all_or_nothing
     def fit(
         self,
         train: Interactions,
@@ -120,8 +120,7 @@ class LinearRanker(ListwiseModel):
             raise DataError("the item features have no column beside the ids")
         self._given = item_features is not None
         self._item_features, self._user_features = items, users
-        self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
-        self._values = train.values if explicit else None
+        self._start_afresh(train, explicit)
         width = resolve_threads(threads)
         hooks = training_hooks(validation, progress, callbacks)
         if self.settings.rank == 0:
@@ -131,6 +130,7 @@ class LinearRanker(ListwiseModel):
         steps = CurvatureSteps(self.settings.decay)
         return self._train(*first, steps, self.settings.epochs, validation, seed, width, hooks)
 
+    @all_or_nothing
     def partial_fit(
         self,
         events: Interactions,

@@ -18,7 +18,7 @@ from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.losses import ListLoss
 from sqlrank.models.factors import FactorModel
-from sqlrank.models.fitting import check_trainable, training_hooks
+from sqlrank.models.fitting import all_or_nothing, check_trainable, training_hooks
 from sqlrank.models.growth import merge_events
 from sqlrank.models.lists import ItemLists
 from sqlrank.settings import Search, Settings, setting
@@ -99,6 +99,7 @@ class ListwiseModel(FactorModel):
 
     _values: NDArray[np.float32] | None = None  # ratings of the seen items, where the feedback is explicit
     _history: Sequence[EpochRecord] = ()
+    _epochs_done = 0  # by all fits since the model was new: no queue is drawn twice
     best_epoch: int | None = None
     """The epoch that early stopping chose, None without it."""
 
@@ -121,6 +122,7 @@ class ListwiseModel(FactorModel):
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(
         self,
         train: Interactions,
@@ -138,8 +140,7 @@ class ListwiseModel(FactorModel):
         settings = self.settings
         check_trainable(train, validation)
         explicit = learns_from_ratings(settings.feedback, train)
-        self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
-        self._values = train.values if explicit else None
+        self._start_afresh(train, explicit)
         width = resolve_threads(threads)
         users, items = self._first_rows(train.n_users, train.n_items, seed, width)
         steps: StepRule
@@ -150,6 +151,7 @@ class ListwiseModel(FactorModel):
         hooks = training_hooks(validation, progress, callbacks)
         return self._train(users, items, steps, settings.epochs, validation, seed, width, hooks)
 
+    @all_or_nothing
     def partial_fit(
         self,
         events: Interactions,
@@ -168,7 +170,10 @@ class ListwiseModel(FactorModel):
         old_users, old_items = self.user_factors, self.item_factors
         if self.is_explicit and events.values is None:
             raise DataError("the model was fitted on ratings; partial_fit needs events with ratings too")
+        if epochs is not None and (isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1):
+            raise ConfigError(f"epochs is {epochs!r}; it must be a whole number >= 1 or None")
         width = resolve_threads(threads)
+        start = self._mean_user()
         merged = merge_events(self.users, self.items, self.seen, self._values, events)
         users, items = self._first_rows(len(merged.users), len(merged.items), seed, width)
         users[: len(old_users), : self._rank] = old_users
@@ -177,7 +182,8 @@ class ListwiseModel(FactorModel):
         self._values = merged.values
         self._set_factors(users, items, self._rank)
         first_new = merged.indptr[len(old_users)]
-        users[len(old_users) :] = self._fold_in(
+        users[len(old_users) :] = self._solve_histories(
+            start,
             merged.indptr[len(old_users) :] - first_new,
             merged.indices[first_new:],
             None if merged.values is None else merged.values[first_new:],
@@ -186,6 +192,11 @@ class ListwiseModel(FactorModel):
         planned = epochs or max(1, round(self.settings.epochs / 8))
         hooks = training_hooks(None, progress, callbacks)
         return self._train(users, items, CurvatureSteps(), planned, None, seed, width, hooks)
+
+    def _start_afresh(self, train: Interactions, explicit: bool) -> None:
+        self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
+        self._values = train.values if explicit else None
+        self._epochs_done = 0
 
     def _train(
         self,
@@ -206,6 +217,7 @@ class ListwiseModel(FactorModel):
             run, trainer, hooks, lambda u, v: self._set_factors(_placed(u, strangers), v, self._columns())
         )
         self.best_epoch = run.best_epoch
+        self._epochs_done += len(run.history)
         return self
 
     def _trainer(
@@ -227,6 +239,7 @@ class ListwiseModel(FactorModel):
             negatives=settings.negatives,
             frozen_queue=settings.queue == "frozen",
             seed=seed,
+            first_epoch=self._epochs_done,
             threads=threads,
             fixed=self._fixed_columns(),
         )
@@ -275,6 +288,11 @@ class ListwiseModel(FactorModel):
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
         self._values = arrays.get("seen_values")
+        self._epochs_done = int(facts.get("epochs_done", 0))
+        self.best_epoch = facts.get("best_epoch")
+
+    def _facts(self) -> dict[str, Any]:
+        return {**super()._facts(), "epochs_done": self._epochs_done, "best_epoch": self.best_epoch}
 
     # ---- fold-in ------------------------------------------------------------------------------------------------
 
@@ -285,7 +303,20 @@ class ListwiseModel(FactorModel):
         values: NDArray[np.float32] | None,
         threads: int | None,
     ) -> NDArray[np.float32]:
-        """Solve the list problem of users never seen, the item factors held fixed.
+        return self._solve_histories(self._mean_user(), indptr, indices, values, threads)
+
+    def _mean_user(self) -> NDArray[np.float64]:
+        return self._user_factors.mean(axis=0, dtype=np.float64)
+
+    def _solve_histories(
+        self,
+        start: NDArray[np.float64],
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float32] | None,
+        threads: int | None,
+    ) -> NDArray[np.float32]:
+        """Solve the list problem of users never seen, from the row `start`, the item factors held fixed.
 
         Every history draws from the same stream of random numbers: the rows do not depend on each other's company.
         """
@@ -294,7 +325,7 @@ class ListwiseModel(FactorModel):
         width = resolve_threads(threads)
         items = self._item_factors
         rows = np.empty((len(indptr) - 1, items.shape[1]), np.float32)
-        rows[:] = self._user_factors.mean(axis=0, dtype=np.float64)
+        rows[:] = start
         data = self._lists(indptr, indices, values if self.is_explicit else None, width)
         engine = make_engine(
             data,

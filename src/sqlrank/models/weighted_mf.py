@@ -15,7 +15,7 @@ from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.models._als import ALSTrainer, solve_rows
 from sqlrank.models.factors import FactorModel, padded
-from sqlrank.models.fitting import check_trainable, training_hooks
+from sqlrank.models.fitting import all_or_nothing, check_trainable, training_hooks
 from sqlrank.models.growth import merge_events
 from sqlrank.models.lists import ItemLists
 from sqlrank.models.one_step import weights_setting
@@ -84,8 +84,6 @@ class WeightedMF(FactorModel):
     _history: Sequence[EpochRecord] = ()
     best_epoch: int | None = None
     """The epoch that early stopping chose, None without it."""
-    # What the factors were fitted with: a fold-in solves the same objective, whatever set_params says since.
-    _fitted: dict[str, float]
 
     @property
     def history(self) -> pl.DataFrame:
@@ -97,6 +95,7 @@ class WeightedMF(FactorModel):
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(
         self,
         train: Interactions,
@@ -119,6 +118,7 @@ class WeightedMF(FactorModel):
         run = TrainingRun(self, self.settings.epochs, validation, len(train), resolve_threads(threads), seed)
         return self._train(data, users, items, run, hooks)
 
+    @all_or_nothing
     def partial_fit(
         self,
         events: Interactions,
@@ -162,11 +162,10 @@ class WeightedMF(FactorModel):
         run: TrainingRun,
         hooks: Sequence[Callback],
     ) -> Self:
-        alpha, regularization = self.settings.alpha, self.settings.regularization
-        trainer = ALSTrainer(data, users, items, alpha, regularization, run.threads)
+        settings = self.settings
+        trainer = ALSTrainer(data, users, items, settings.alpha, settings.regularization, run.threads)
         self._remember(data.users, data.items, ItemLists(data.indptr, data.indices))
         self._values = data.values
-        self._fitted = {"alpha": alpha, "regularization": regularization}
         self._history = run.history
         run_epochs(run, trainer, hooks, self._publish)
         self.best_epoch = run.best_epoch
@@ -201,9 +200,9 @@ class WeightedMF(FactorModel):
         threads: int,
     ) -> NDArray[np.float64]:
         weights = np.ones(len(indices)) if values is None else values.astype(np.float64)
-        confidence = self._fitted["alpha"] * weights
+        confidence = self.settings.alpha * weights
         return solve_rows(
-            items, ItemLists(indptr, indices), confidence, self._fitted["regularization"], threads
+            items, ItemLists(indptr, indices), confidence, self.settings.regularization, threads
         )
 
     # ---- state --------------------------------------------------------------------------------------------------
@@ -218,13 +217,9 @@ class WeightedMF(FactorModel):
         values = {} if self._values is None else {"seen_values": self._values}
         return {**super()._state(), **values}
 
-    def _facts(self) -> dict[str, Any]:
-        return {**super()._facts(), **self._fitted}
-
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
         self._values = arrays.get("seen_values")
-        self._fitted = {name: float(facts[name]) for name in ("alpha", "regularization")}
 
 
 def _initial(random: np.random.Generator, rows: int, rank: int) -> NDArray[np.float32]:

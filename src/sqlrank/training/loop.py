@@ -22,6 +22,9 @@ class Trainer(Protocol):
     def train_epoch(self, number: int) -> EpochReport:
         """Run one epoch; when it is interrupted, the factors stay those of the epoch before."""
 
+    def settle(self, epochs: int) -> None:
+        """Look where the last of `epochs` epochs led, and take its step back if that was no good."""
+
 
 class ListwiseTrainer(Trainer, Protocol):
     """A trainer whose epochs go over lists."""
@@ -51,10 +54,13 @@ def run_epochs(
             run.stopped = _one_epoch(run, trainer, callbacks, publish, number)
             if run.stopped:
                 break
+        trainer.settle(len(run.history))
+        publish(trainer.users, trainer.items)
     except KeyboardInterrupt:
         if not run.history:
             raise
         run.stopped = "interrupted"
+        publish(trainer.users, trainer.items)  # whole epochs only: none that was on trial
     finally:
         for callback in reversed(started):
             callback.after_training(run)

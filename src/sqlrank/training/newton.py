@@ -69,6 +69,9 @@ class NewtonTrainer:
         self.users, self.items = users, items
         return EpochReport(objective, loss, self.entries, length)
 
+    def settle(self, epochs: int) -> None:
+        """Nothing to judge: the line search has looked at every step."""
+
     def _make_lists(self, epoch: int) -> ItemSolver:
         data = self._data
         if data.levels is not None:

@@ -75,7 +75,7 @@ class CurvatureSteps(StepRule):
             self._last = objective
             return True
         self.rate *= 0.5
-        if self.rate < self._smallest and not math.isfinite(objective):
+        if self._first == math.inf or (self.rate < self._smallest and not math.isfinite(objective)):
             raise ConfigError(
                 f"the objective is {objective:.4g} in epoch {epoch} and does not become finite with ever smaller "
                 "steps: lower init_scale or raise regularization"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrank import _core
+from sqlrank._arrays import copied_rows, rows_like
 from sqlrank.losses import ListLoss
 from sqlrank.training.lists import ListData
 from sqlrank.training.steps import StepRule
@@ -56,16 +57,18 @@ class ListTrainer:
         negatives: int,
         frozen_queue: bool,
         seed: int,
+        first_epoch: int = 0,
         threads: int,
         fixed: FixedColumns = FixedColumns(),
     ) -> None:
         self.users, self.items = users, items
-        self._next = (np.zeros_like(users), np.zeros_like(items))
+        self._next = (rows_like(users), rows_like(items))
         # Only a step that may be taken back needs the factors before it.
-        self._previous = (users.copy(), items.copy()) if steps.automatic else None
+        self._previous = (copied_rows(users), copied_rows(items)) if steps.automatic else None
         self._steps = steps
         self._regularization = regularization
         self._frozen = frozen_queue
+        self._first_epoch = first_epoch
         self._threads = threads
         self._engine = make_engine(data, loss, negatives, seed, users.shape[1], fixed=fixed)
 
@@ -78,14 +81,22 @@ class ListTrainer:
         """Run epoch `number` (from 0)."""
         report = self._try_epoch(number)
         while not self._steps.accepts(number + 1, report.objective, self._frozen):
-            assert self._previous is not None  # only automatic steps are taken back
-            self.users, self.items = (factor.copy() for factor in self._previous)
-            report = self._try_epoch(number - 1)
+            self._take_back()
+            self._try_epoch(number - 1)
             self._advance()
             report = self._try_epoch(number)
         self._advance()
         self._steps.advance()
         return report
+
+    def settle(self, epochs: int) -> None:
+        """Judge the last step, as every epoch judges the one before it."""
+        if not self._steps.accepts(epochs, self._try_epoch(epochs).objective, self._frozen):
+            self._take_back()
+
+    def _take_back(self) -> None:
+        assert self._previous is not None  # only automatic steps are taken back
+        self.users, self.items = (copied_rows(factor) for factor in self._previous)
 
     def _try_epoch(self, number: int) -> EpochReport:
         rate = self._steps.rate
@@ -93,7 +104,7 @@ class ListTrainer:
             self.users,
             self.items,
             *self._next,
-            number=0 if self._frozen else number,
+            number=0 if self._frozen else self._first_epoch + number,
             rate=rate,
             regularization=self._regularization,
             automatic=self._steps.automatic,
