@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,21 +19,18 @@ from sqlrank.training.trainer import EpochReport, Matrix
 
 __all__ = ["all_or_nothing", "check_trainable", "learn_at_once", "training_hooks"]
 
-Model = TypeVar("Model")
-Arguments = ParamSpec("Arguments")
+Learn = TypeVar("Learn", bound=Callable[..., Any])
 
 
-def all_or_nothing(
-    learn: Callable[Concatenate[Model, Arguments], Model],
-) -> Callable[Concatenate[Model, Arguments], Model]:
+def all_or_nothing(learn: Learn) -> Learn:
     """Leave the model as it was when learning ends in an error or is interrupted before its first epoch.
 
     Learning replaces a model's arrays and never writes into them, so keeping the references is enough.
     """
 
     @functools.wraps(learn)
-    def guarded(model: Model, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Model:
-        before: dict[str, Any] = dict(vars(model))
+    def guarded(model: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(model))
         try:
             return learn(model, *args, **kwargs)
         except BaseException:
@@ -41,7 +38,7 @@ def all_or_nothing(
             vars(model).update(before)
             raise
 
-    return guarded
+    return cast(Learn, guarded)
 
 
 def check_trainable(train: Interactions, validation: Interactions | None) -> None:

@@ -306,7 +306,8 @@ class ListwiseModel(FactorModel):
         return self._solve_histories(self._mean_user(), indptr, indices, values, threads)
 
     def _mean_user(self) -> NDArray[np.float64]:
-        return self._user_factors.mean(axis=0, dtype=np.float64)
+        mean: NDArray[np.float64] = self._user_factors.mean(axis=0, dtype=np.float64)
+        return mean
 
     def _solve_histories(
         self,
