@@ -31,7 +31,6 @@ def tuned(options: argparse.Namespace) -> None:
             data.train,
             options.metric,
             trials=options.trials,
-            validation=0.2,
             fixed=fixed,
             threads=options.threads,
             storage=storage,
@@ -66,7 +65,7 @@ def main() -> None:
     parser.add_argument("part", choices=["tuned", "compare"])
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--models", type=lambda text: text.split(","), help="names such as wmf,ease")
-    parser.add_argument("--metric", default="precision@10", help="what is tuned for")
+    parser.add_argument("--metric", default="ndcg@10", help="what is tuned for")
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--storage", help="folder that remembers the trials")
     parser.add_argument("--output", help="folder for the files of compare")

@@ -40,6 +40,7 @@ COMMANDS = {
     "similar": "The items most like an item.",
     "update": "Go on with new events: new users and items included.",
     "data": "Named data sets, and artificial ones.",
+    "reproduce": "The paper's tables and figures, our numbers beside the paper's.",
     "theory": "The paper's theory, simulated.",
     "doctor": "What a bug report needs to know about this machine.",
 }

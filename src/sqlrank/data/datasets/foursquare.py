@@ -23,9 +23,11 @@ def _load(folder: Path, *, tips: bool) -> Loaded:
     frames = [_checkins(folder / _CHECKINS)]
     if tips:
         frames.append(_tips(folder))
-    # Neither has a time: a pair counts once, and the report says how often it was repeated.
-    train = to_interactions(pl.concat(frames), folder, duplicates="first")
-    return Loaded({"train": train}, _venues(folder / _TAGS))
+    rows = pl.concat(frames)
+    # Neither has a time: a pair counts once, and the table of users says how many rows each of them had.
+    train = to_interactions(rows, folder, duplicates="first")
+    users = rows.group_by("user").agg(pl.len().cast(pl.Int64).alias("rows")).sort("user")
+    return Loaded({"train": train}, _venues(folder / _TAGS), users)
 
 
 def _checkins(path: Path) -> pl.DataFrame:

@@ -1,0 +1,139 @@
+"""A miniature of all experiments: made-up data, the whole machinery, twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sqlrank.data.interactions import Interactions
+from sqlrank.errors import FormatError
+from sqlrank.experiments import load_experiment, names, reproduce
+from sqlrank.experiments.definition import Task
+from sqlrank.experiments.page import load_outcomes, page_text, write_page
+from sqlrank.experiments.preparation import MadeUp, OnDisk, cut
+from sqlrank.experiments.report import curves, results
+from sqlrank.experiments.runner import Outcome
+
+pytest.importorskip("implicit")
+pytest.importorskip("optuna")
+CLOCK = ("fit_seconds",)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Outcome], Path]:
+    folder = tmp_path_factory.mktemp("results")
+    return reproduce("all", output=folder, small=True, threads=2, progress=False), folder
+
+
+def test_all_rows_of_all_experiments_have_numbers(everything: tuple[list[Outcome], Path]) -> None:
+    outcomes, folder = everything
+    assert [outcome.experiment.id for outcome in outcomes] == names()
+    for outcome in outcomes:
+        assert all(len(row.records) == 2 and row.skipped is None for row in outcome.rows)
+        table = pl.read_parquet(folder / outcome.experiment.id / "results.parquet")
+        assert table["mean"].is_between(0, 1).all() and table["sd"].is_not_null().all()
+        text = (folder / outcome.experiment.id / "README.md").read_text()
+        assert all(row.row.label in text for row in outcome.rows) and "candidates:" in text
+        assert (folder / outcome.experiment.id / "figure.png").stat().st_size > 10_000
+
+
+def test_curves_have_every_epoch(everything: tuple[list[Outcome], Path]) -> None:
+    for outcome in everything[0]:
+        table = curves(outcome)
+        assert (table.height > 0) == (outcome.experiment.kind != "table")
+        if table.height:
+            assert table["epoch"].unique().sort().to_list()[:1] == [1]
+            by_time = table.filter(pl.col("seed") == 0).group_by("method", "metric", maintain_order=True)
+            assert all(part["seconds"].is_sorted() for _, part in by_time)
+
+
+def test_a_second_run_with_another_number_of_threads_gives_the_same_bits(
+    everything: tuple[list[Outcome], Path], tmp_path: Path
+) -> None:
+    again = reproduce("all", output=tmp_path, small=True, threads=1, progress=False)
+    for first, second in zip(everything[0], again, strict=True):
+        assert results(first).drop(CLOCK).equals(results(second).drop(CLOCK))
+        assert curves(first).drop("seconds").equals(curves(second).drop("seconds"))
+
+
+def test_a_run_goes_on_where_it_was(everything: tuple[list[Outcome], Path], tmp_path: Path) -> None:
+    shutil.copytree(everything[1], tmp_path / "r")
+    records = sorted((tmp_path / "r" / "trials").glob("*.json"))
+    stamps = {path: path.stat().st_mtime_ns for path in records}
+    table3 = [path for path in records if _trial_of(path, everything[0], "table3")]
+    table3[0].unlink()
+    reproduce("table3", output=tmp_path / "r", small=True, progress=False)
+    assert table3[0].exists()
+    assert all(path.stat().st_mtime_ns == stamps[path] for path in records if path != table3[0])
+
+
+def test_seconds_are_of_one_run(everything: tuple[list[Outcome], Path], tmp_path: Path) -> None:
+    shutil.copytree(everything[1], tmp_path / "r")
+    name = "figure-time-ml1m"
+    mine = [p for p in (tmp_path / "r" / "trials").glob("*.json") if _trial_of(p, everything[0], name)]
+    mine[0].unlink()
+    (again,) = reproduce(name, output=tmp_path / "r", small=True, progress=False)
+    assert len({record.run for row in again.rows for record in row.records}) == 1
+
+
+def _trial_of(path: Path, outcomes: list[Outcome], name: str) -> bool:
+    wanted = next(outcome for outcome in outcomes if outcome.experiment.id == name)
+    values = json.loads(path.read_text())
+    runs = [(record.run, record.fit_seconds) for row in wanted.rows for record in row.records]
+    return (values.get("run"), values.get("fit_seconds")) in runs
+
+
+def test_a_damaged_record_is_named(everything: tuple[list[Outcome], Path], tmp_path: Path) -> None:
+    shutil.copytree(everything[1], tmp_path / "r")
+    for path in (tmp_path / "r" / "trials").glob("*.json"):
+        path.write_text("{")
+    with pytest.raises(FormatError, match="delete it"):
+        reproduce("table3", output=tmp_path / "r", small=True, progress=False)
+
+
+def test_the_page_is_made_from_its_numbers(everything: tuple[list[Outcome], Path], tmp_path: Path) -> None:
+    facts = {"sqlrank": "0", "small": True}
+    page, numbers, *figures = write_page(everything[0], tmp_path, facts)
+    assert page.read_text() == page_text(numbers)
+    assert len(figures) == len(names()) and all(path.name in page.read_text() for path in figures)
+    loaded, _ = load_outcomes(numbers)
+    for first, second in zip(everything[0], loaded, strict=True):
+        assert results(first).equals(results(second))
+
+
+def test_absent_data_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    (outcome,) = reproduce("table3", data_dir=tmp_path, output=tmp_path / "r", progress=False)
+    assert all(row.skipped is not None and "is not there" in row.skipped for row in outcome.rows)
+    text = (tmp_path / "r" / "table3" / "README.md").read_text()
+    assert "Not run: MovieLens-1M, as released" in text and "not judged" in text
+
+
+def test_what_a_task_cuts() -> None:
+    made = MadeUp().load(load_experiment("table1").rows[0].task)
+    task = Task("t", "T", "made-up", ("paper-implicit",), "ndcg@10", n_train=10, min_value=4, min_events=15)
+    train, test = cut(made, task, seed=3)
+    assert train.values is None and test.values is None
+    assert (np.diff(train.indptr) == 10).all() and (np.diff(test.indptr) >= 5).all()
+    whole = made.train
+    assert whole.values is not None
+    assert len(train) + len(test) <= int((whole.values >= 4).sum())
+    assert cut(made, task, seed=3)[0] == train and cut(made, task, seed=4)[0] != train
+
+
+def test_foursquare_keeps_the_users_the_paper_had(data_dir: Path) -> None:
+    """412 users have 20 check-ins, the same venue counted as often as they went: the paper's numbers are 1/412ths."""
+    task = next(row.task for row in load_experiment("table1").rows if row.task.name == "foursquare")
+    train, test = cut(OnDisk(data_dir).load(task), task, seed=0)
+    assert train.n_users == task.paper_users == 412
+    assert isinstance(test, Interactions) and np.diff(train.indptr).max() == 10
+
+
+def test_explicit_movielens_keeps_the_users_the_paper_had(data_dir: Path) -> None:
+    task = load_experiment("table2").rows[0].task
+    train, _ = cut(OnDisk(data_dir).load(task), task, seed=0)
+    assert train.n_users == task.paper_users == 3938
