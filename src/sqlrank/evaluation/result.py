@@ -50,8 +50,9 @@ class Evaluation:
     """What `sqlrank.evaluate` returns: `result["ndcg@10"]`, `result.per_user`, `print(result)`.
 
     summaries   metric name -> Summary
-    per_user    table: user id and one column per metric that is a mean over users; null where it is not
-    defined users       how many users were evaluated, had nothing relevant, are unknown to the model
+    per_user    table: user id and one column per metric that is a mean over users; null where it is
+                not defined
+    users       how many users were evaluated, had nothing relevant, are unknown to the model
     events      how many test events there were, and which did not count
     protocol    the rules
     metadata    the same as plain values, with the model's settings, seconds and version: for a results file

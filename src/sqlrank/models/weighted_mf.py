@@ -66,8 +66,8 @@ class WeightedMF(FactorModel):
         sum over the events (i, j) of  c_ij (1 - u_i·v_j)²  +  sum over all other cells of (u_i·v_j)²
             + lambda (|U|² + |V|²)                     c_ij = alpha,  or alpha * value with weights="values"
 
-    The confidence of an event is alpha *itself*, as in implicit 0.7, not the 1 + alpha * value of the paper; an
-    event of a negative value (a dislike) is a 0 with confidence alpha * |value|. Every epoch improves all users,
+    The confidence of an event is alpha *itself*, as in implicit 0.7, not the `1 + alpha * value` of the paper; an
+    event of a negative value (a dislike) is a 0 with confidence `alpha * |value|`. Every epoch improves all users,
     then all items, by three conjugate gradient steps from where they are (Takács, Pilászy, Tikk 2011), starting
     from uniform factors in [0, 0.01).
 

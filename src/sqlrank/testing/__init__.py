@@ -1,12 +1,12 @@
-"""The contract every model must keep, as tests that any package can run against its own models.
+"""The contract every model must keep, as tests that any package can run against its own models::
 
-```python
-from sqlrank.testing import ModelContract
+    from sqlrank.testing import ModelContract
 
-class TestMyModel(ModelContract):
-    def make_model(self):
-        return MyModel(rank=8)
-```
+    class TestMyModel(ModelContract):
+        def make_model(self):
+            return MyModel(rank=8)
+
+Run it with pytest.
 """
 
 from sqlrank.testing.contract import ModelContract
