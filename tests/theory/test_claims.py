@@ -116,7 +116,8 @@ def test_bounded_difference_on_a_million_random_moves():
             n = 56_000
             y = rng.uniform(-C, C, (n, m))
             near = np.clip(y + rng.uniform(-1, 1, (n, m)) * rng.exponential(0.3, (n, 1)), -C, C)
-            source, target = rng.integers(m, size=(2, n))
+            source = rng.integers(m, size=n)
+            target = (source + rng.integers(1, m, size=n)) % m  # another place: every move moves
             change, distance = relative_change(y, near, source, target)
             assert (change <= right_constant(C, m) * distance + 1e-12).all()
             assert (change <= printed_constant(C, m) * distance + 1e-12).all()

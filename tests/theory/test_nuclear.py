@@ -72,6 +72,11 @@ def test_lists_of_different_lengths_and_a_tiny_problem():
     assert (solution.scores[:, 3] == 0).all() or np.abs(solution.scores[:, 3]).max() < 1e-9
 
 
+def test_lists_that_say_nothing_are_solved_at_once():
+    solution = NuclearNormRanker(1.0).solve([[item] for item in range(20)])
+    assert solution.gap == 0.0 and solution.relative_gap == 0.0
+
+
 def test_projection():
     matrix = np.random.default_rng(0).standard_normal((6, 4))
     for radius in (0.1, 2.0, 100.0):
@@ -98,6 +103,7 @@ def test_factor_model_reaches_the_convex_optimum():
         (lambda: NuclearNormRanker(1.0).solve([]), DataError),
         (lambda: NuclearNormRanker(1.0).solve([[0, 0]]), DataError),
         (lambda: NuclearNormRanker(1.0).solve([[0, 5]], n_items=3), DataError),
+        (lambda: NuclearNormRanker(1.0).solve([[0.7, 1.2, 2.9]]), DataError),
     ],
 )
 def test_errors(call, error):

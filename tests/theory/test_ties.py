@@ -1,7 +1,8 @@
 """Ties: subsets, quadrature and brute force; Jensen's bound; the gap of a fitted model."""
 
+from fractions import Fraction
 from itertools import permutations
-from math import lgamma
+from math import comb, lgamma, log
 
 import numpy as np
 import pytest
@@ -9,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrank
-from sqlrank.errors import ConfigError
-from sqlrank.theory import PlackettLuce, jensen_gap, level_log_prob, quadrature_log_prob, subset_log_prob
+from sqlrank.errors import ConfigError, DataError
+from sqlrank.theory import (
+    PlackettLuce,
+    excess_risk,
+    jensen_gap,
+    level_log_prob,
+    quadrature_log_prob,
+    subset_log_prob,
+)
 
 
 def brute(law, levels, k=None):
@@ -51,10 +59,13 @@ def test_quadrature_is_the_exact_form(seed, items, spread, rest):
     y = spread * rng.standard_normal(items)
     for count in {items, int(rng.integers(1, items + 1))}:
         exact = subset_log_prob(y, rest, count)
-        assert abs(quadrature_log_prob(y, rest, count) - exact) < 1e-10 * max(1.0, abs(exact))
+        assert abs(quadrature_log_prob(y, rest, count) - exact) < 1e-10
 
 
-@pytest.mark.parametrize(("items", "below"), [(1, 1), (20, 300), (100, 3), (300, 300), (800, 2000)])
+@pytest.mark.parametrize(
+    ("items", "below"),
+    [(1, 1), (20, 300), (100, 3), (300, 300), (800, 2000), (1000, 10**5), (3000, 10**6)],
+)
 def test_equal_weights_are_a_binomial_coefficient(items, below):
     closed = lgamma(items + 1) + lgamma(below + 1) - lgamma(items + below + 1)
     assert level_log_prob(np.zeros(items), np.log(below), method="quadrature") == pytest.approx(
@@ -62,14 +73,46 @@ def test_equal_weights_are_a_binomial_coefficient(items, below):
     )
 
 
-def test_levels_of_hundreds_do_not_depend_on_how_they_are_cut():
-    """One level split in two, summed over which items come first, is checked by Monte Carlo at large sizes."""
+def test_two_weights_are_a_sum_of_fractions():
+    """Items of weight 1 and 2: inclusion and exclusion over how many of each stay behind, in exact fractions."""
+    ones, twos, rest = 120, 80, 500
+    exact = sum(
+        (-1) ** (i + j) * comb(ones, i) * comb(twos, j) * Fraction(rest, rest + i + 2 * j)
+        for i in range(ones + 1)
+        for j in range(twos + 1)
+    )
+    found = quadrature_log_prob(np.repeat([0.0, np.log(2.0)], [ones, twos]), np.log(rest), ones + twos)
+    # A float cannot hold so small a fraction: the logarithm of numerator over denominator.
+    assert abs(found - (log(exact.numerator) - log(exact.denominator))) < 1e-10
+
+
+def test_tied_levels_are_what_samples_show():
     rng = np.random.default_rng(0)
     law = PlackettLuce(rng.standard_normal(12), "identity")
     levels = np.repeat([1.0, 0.0], [3, 9])
     hits = (np.sort(law.sample(200_000, seed=1)[:, :3], axis=1) == [0, 1, 2]).all(axis=1)
     p = np.exp(law.log_prob_ties(levels, "quadrature"))
     assert abs(hits.mean() - p) < 4 * np.sqrt(p / len(hits))
+
+
+def test_equal_infinite_levels_are_one_level():
+    law = PlackettLuce(np.zeros(4), "identity")
+    assert float(np.exp(law.log_prob_ties([np.inf, np.inf, 0.0, 0.0]))) == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: PlackettLuce(np.zeros(3), k="a"),
+        lambda: PlackettLuce(np.zeros(40)).entropy(exact=True),
+        lambda: excess_risk(np.zeros(40), np.ones(40), exact=True),
+        lambda: PlackettLuce(np.zeros(40)).entropy(samples=0),
+        lambda: PlackettLuce(np.zeros(40)).jensen_bound(np.ones(40), samples=1),
+    ],
+)
+def test_what_cannot_be_computed_is_refused(call):
+    with pytest.raises(ConfigError):
+        call()
 
 
 @pytest.mark.parametrize("link", ["sigmoid", "identity"])
@@ -113,6 +156,24 @@ def test_gap_of_a_fitted_model(explicit):
     assert 0 <= gap.relative < 0.1
     assert "gap" in str(gap)
     assert jensen_gap(model, data, users=5, samples=10).lists == 5
+
+
+def test_gap_is_measured_for_the_models_own_ids():
+    data = toy_events(True)
+    model = sqlrank.SQLRank(rank=2, epochs=2).fit(data)
+    part = data.take(np.repeat(np.arange(data.n_users) >= 15, np.diff(data.indptr)))
+    alien = sqlrank.read({"user": [1, 2], "item": [3, 3], "rating": [1.0, 2.0]}, verbose=False)
+    assert jensen_gap(model, part, samples=10).lists == data.n_users - 15
+    with pytest.raises(DataError, match="different ids"):
+        jensen_gap(model, alien)
+
+
+def test_gap_of_lists_of_one_level_is_nothing():
+    data = sqlrank.read(
+        {"user": [0, 0, 1, 1], "item": [0, 1, 1, 2], "rating": [3.0, 3.0, 4.0, 4.0]}, verbose=False
+    )
+    model = sqlrank.SQLRank(rank=2, epochs=1, feedback="explicit").fit(data)
+    assert jensen_gap(model, data, samples=10).relative == 0.0
 
 
 def test_gap_needs_full_lists():

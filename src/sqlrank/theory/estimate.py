@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlrank.errors import ConfigError
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -35,3 +37,9 @@ class Estimate:
 
     def __float__(self) -> float:
         return float(self.value)
+
+
+def check_samples(samples: int) -> None:
+    """Raise ConfigError for fewer draws than a standard error needs."""
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
+        raise ConfigError(f"samples is {samples!r}; it must be a whole number >= 2")

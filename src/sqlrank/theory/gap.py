@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sqlrank.errors import ConfigError
+from sqlrank.errors import ConfigError, DataError
 from sqlrank.theory.likelihood import Floats
 from sqlrank.theory.plackett_luce import PlackettLuce
 from sqlrank.theory.ties import log_factorial, split_levels
@@ -33,8 +33,8 @@ class JensenGap:
 
     @property
     def relative(self) -> float:
-        """Return (bound - exact) / exact."""
-        return (self.bound - self.exact) / self.exact
+        """Return (bound - exact) / exact; 0 where every list is of one level, which is certain: both are 0."""
+        return (self.bound - self.exact) / self.exact if self.exact else 0.0
 
     def __str__(self) -> str:
         return (
@@ -61,6 +61,11 @@ def jensen_gap(
     if link is None or getattr(model.settings, "k", None) is not None:
         raise ConfigError(
             "jensen_gap compares likelihoods of full lists: it needs an SQLRank model with k=None"
+        )
+    if data.users != model.users or data.items != model.items:
+        raise DataError(
+            "data and model have different ids; use data.with_vocabularies(model.users, model.items), or the data "
+            "that the model was fitted on"
         )
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(np.diff(data.indptr) > 0)

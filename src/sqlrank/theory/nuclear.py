@@ -34,8 +34,8 @@ class ConvexSolution:
 
     @property
     def relative_gap(self) -> float:
-        """Return gap / objective."""
-        return self.gap / self.objective
+        """Return gap / objective; 0 where both are."""
+        return self.gap / self.objective if self.gap else 0.0
 
 
 class NuclearNormRanker:
@@ -109,7 +109,7 @@ class ListProblem:
     @classmethod
     def of(cls, rankings: ArrayLike | Sequence[ArrayLike], n_items: int | None) -> ListProblem:
         """Group the rankings by their length."""
-        rows = [np.asarray(row, np.int64).ravel() for row in rankings]  # type: ignore[union-attr] # any sequence
+        rows = [_codes(row, number) for number, row in enumerate(rankings)]  # type: ignore[arg-type] # any sequence
         if not rows or not any(len(row) for row in rows):
             raise DataError("there are no rankings: give one sequence of item codes per list")
         items = 1 + max(int(row.max()) for row in rows if len(row)) if n_items is None else n_items
@@ -145,6 +145,13 @@ class ListProblem:
             slope += float((first - b).sum())
             bend += float((suffix_mean_fast(y, b * b) - first * first).sum())
         return slope, bend
+
+
+def _codes(row: ArrayLike, number: int) -> NDArray[np.int64]:
+    codes = np.asarray(row).ravel()
+    if codes.size and codes.dtype.kind not in "iu":
+        raise DataError(f"ranking {number} is of {codes.dtype}; item codes are whole numbers")
+    return codes.astype(np.int64)
 
 
 def suffix_mean_fast(y: Floats, values: Floats) -> Floats:
@@ -265,6 +272,10 @@ def line_search(problem: ListProblem, x: list[Floats], d: list[Floats], most: fl
 
 def top_singular_pairs(matrix: Floats, start: Floats, pairs: int) -> tuple[Floats, Floats, Floats]:
     """Return the largest singular triples, largest first, by Lanczos (a full SVD where the matrix is small)."""
+    if not matrix.any():  # nothing to improve: any directions will do, and Lanczos cannot start
+        rows, columns = matrix.shape
+        pairs = min(pairs, rows, columns)
+        return np.eye(rows, pairs), np.eye(columns, pairs), np.zeros(pairs)
     if min(matrix.shape) <= 2 * pairs + 2:
         left, values, right = np.linalg.svd(matrix, full_matrices=False)
         return left[:, :pairs], right[:pairs].T, values[:pairs]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sqlrank.errors import ConfigError, DataError
-from sqlrank.theory.estimate import Estimate
+from sqlrank.theory.estimate import Estimate, check_samples
 from sqlrank.theory.likelihood import Floats, list_log_prob, log_weights, suffix_logsumexp, suffix_mean
-from sqlrank.theory.subsets import EXACT_ITEMS, expected_over_prefixes
+from sqlrank.theory.subsets import expected_over_prefixes, summed_exactly
 
 Ranking = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class PlackettLuce:
             raise DataError(f"scores have the shape {self.scores.shape}; give (items,) or (lists, items)")
         if not np.isfinite(self.scores).all():
             raise DataError("scores must be finite numbers; one is not")
-        if k is not None and (isinstance(k, bool) or k != int(k) or k < 1):
+        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1):
             raise ConfigError(f"k is {k!r}; it must be a whole number >= 1 or None")
         self.link = link
         self.k = k
@@ -81,7 +81,7 @@ class PlackettLuce:
 
         NaN marks items that took no part. With `k` it is the probability that the first k positions agree, each
         distinct top list counted once. `method`: ``"subsets"`` (exact, levels up to 20 items), ``"quadrature"``
-        (any size, relative accuracy about 1e-13), or ``"auto"``.
+        (any size, accurate to about 1e-10), or ``"auto"``.
 
         >>> law = PlackettLuce([0.3, 0.3, 0.3, 0.3], link="identity")
         >>> float(np.exp(law.log_prob_ties([1, 1, 0, 0])).round(6))  # one of six pairs comes first
@@ -99,6 +99,7 @@ class PlackettLuce:
         """
         from sqlrank.theory.ties import jensen_bound_levels
 
+        check_samples(samples)
         if self.k is not None:
             raise ConfigError("jensen_bound is defined for full lists; make the distribution without k")
         rows = self._rows(levels)
@@ -136,12 +137,13 @@ class PlackettLuce:
         Exact by dynamic programming over the sets of items still to come, for up to 12 items unless `exact` says
         otherwise; else the mean, over sampled rankings, of the summed entropies of the single draws.
         """
-        if exact or (exact is None and self.n_items <= EXACT_ITEMS):
+        if summed_exactly(self.n_items, exact):
 
             def step(p: Floats) -> Floats:
                 return -np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0)
 
             return Estimate.of(self._per_list(None, lambda y, _: expected_over_prefixes(y, step, self.k)))
+        check_samples(samples)
         return Estimate.mean(np.stack([self._draw_entropies(r) for r in self._draws(samples, seed)]))
 
     def _draw_entropies(self, order: Ranking) -> Floats:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sqlrank.errors import DataError
-from sqlrank.theory.estimate import Estimate
+from sqlrank.theory.estimate import Estimate, check_samples
 from sqlrank.theory.likelihood import Floats, suffix_logsumexp, suffix_mean
 from sqlrank.theory.plackett_luce import PlackettLuce, Ranking
-from sqlrank.theory.subsets import EXACT_ITEMS, arrival_log_prob, masks_by_size, subset_logsumexp
+from sqlrank.theory.subsets import arrival_log_prob, masks_by_size, subset_logsumexp, summed_exactly
 
 
 def excess_risk(
@@ -34,9 +34,10 @@ def excess_risk(
     q = PlackettLuce(np.atleast_2d(np.asarray(estimate, np.float64)), link)
     if p.scores.shape != q.scores.shape:
         raise DataError(f"scores of the shapes {p.scores.shape} and {q.scores.shape} cannot be compared")
-    if exact or (exact is None and p.n_items <= EXACT_ITEMS):
+    if summed_exactly(p.n_items, exact):
         rows = zip(p.log_weights, q.log_weights, strict=True)
         return Estimate.of(np.array([_exact_divergence(a, b) for a, b in rows])).average()
+    check_samples(samples)
     rng = np.random.default_rng(seed)
     draws = [_draw_divergences(p, q, p._race(1, rng)[0]) for _ in range(samples)]
     return Estimate.mean(np.stack(draws)).average()

@@ -8,10 +8,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlrank.errors import ConfigError
 from sqlrank.theory.likelihood import Floats
 
 EXACT_ITEMS = 12
 MOST_ITEMS = 20
+
+
+def summed_exactly(items: int, exact: bool | None) -> bool:
+    """Whether to sum over all subsets: for few items unless `exact` says otherwise; never for too many."""
+    if exact and items > MOST_ITEMS:
+        raise ConfigError(f"{items} items have too many subsets for exact=True; {MOST_ITEMS} is the most")
+    return items <= EXACT_ITEMS if exact is None else exact
 
 
 @lru_cache(maxsize=MOST_ITEMS + 1)
