@@ -79,6 +79,8 @@ def test_resumed_search_equals_one_that_never_stopped(train: Interactions, tmp_p
 
 
 def test_a_trial_that_was_cut_off_is_run_again(train: Interactions, tmp_path: Path) -> None:
+    """Also where the sampler learns from the trials before: it must not see those that never ended."""
+
     class StopError(Exception):
         pass
 
@@ -87,17 +89,18 @@ def test_a_trial_that_was_cut_off_is_run_again(train: Interactions, tmp_path: Pa
 
         def fit(self, *data: Any, **how: Any) -> "Cut":
             Cut.fits += 1
-            if Cut.fits == 3:
+            if Cut.fits in (3, 11, 13):
                 raise StopError
             return super().fit(*data, **how)
 
     try:
-        whole = tune(train, trials=5)
+        whole = tune(train, trials=14)
         cut = Cut.__new__(Cut)
         cut.__init__(**SMALL)  # type: ignore[misc]
-        with pytest.raises(StopError):
-            tune(train, cut, trials=5, storage=tmp_path / "s.journal")
-        resumed = tune(train, cut, trials=5, storage=tmp_path / "s.journal")
+        for _ in range(3):
+            with pytest.raises(StopError):
+                tune(train, cut, trials=14, storage=tmp_path / "s.journal")
+        resumed = tune(train, cut, trials=14, storage=tmp_path / "s.journal")
         assert resumed.trials["value"].to_list() == whole.trials["value"].to_list()
     finally:
         sqlrank.models.Recommender._models.pop("Cut")
@@ -210,9 +213,35 @@ def test_failing_trials_are_told_and_do_not_stop_the_search(
     assert trials.filter(pl.col("regularization") >= 3)["error"].null_count() == 8 - failed.height
 
 
-def test_defaults_that_fail_raise(train: Interactions) -> None:
-    with pytest.raises(ConfigError, match=r"the first trial, with the defaults, failed: .*no ratings"):
-        tune(train, fixed={"feedback": "explicit"})
+def test_defaults_that_fail_raise_also_when_the_search_is_taken_up_again(
+    train: Interactions, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=r"the first trial, with the defaults, failed: .*no ratings"):
+            tune(train, fixed={"feedback": "explicit"}, storage=tmp_path / "s.journal")
+
+
+def test_an_interrupted_trial_is_no_result(
+    train: Interactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the middle of a fit: the fit alone would keep its epochs, the search must not count them."""
+    from sqlrank.training.trainer import ListTrainer
+
+    whole = tune(train, trials=3)
+    epoch, calls = ListTrainer.train_epoch, []
+
+    def interrupted(self: Any, number: int) -> Any:
+        calls.append(number)
+        if len(calls) == 9:  # the second trial, its third epoch
+            raise KeyboardInterrupt
+        return epoch(self, number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ListTrainer, "train_epoch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            tune(train, trials=3, storage=tmp_path / "s.journal")
+    resumed = tune(train, trials=3, storage=tmp_path / "s.journal")
+    assert told(resumed).equals(told(whole))
 
 
 def test_toml_gives_the_model_again(train: Interactions, tmp_path: Path) -> None:

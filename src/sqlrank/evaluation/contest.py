@@ -17,6 +17,7 @@ from sqlrank.evaluation.evaluate import evaluate
 from sqlrank.evaluation.protocols import Protocol
 from sqlrank.evaluation.result import Evaluation
 from sqlrank.models.base import Recommender
+from sqlrank.training.callbacks import WholeOrNothing
 
 __all__ = ["Contestant", "Parts", "Trial", "run_contestant"]
 
@@ -122,7 +123,7 @@ def _run(kind: type[Recommender], settings: dict[str, Any], plan: Plan) -> tuple
 
 def _fit(model: Recommender, parts: Parts, seed: int, threads: int) -> tuple[Recommender, float]:
     began = time.perf_counter()
-    model.fit(parts.train, seed=seed, threads=threads)
+    model.fit(parts.train, seed=seed, threads=threads, callbacks=[WholeOrNothing()])
     return model, time.perf_counter() - began
 
 

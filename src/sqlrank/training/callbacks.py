@@ -56,6 +56,18 @@ class Callback:
         """Look at the run when it is over, whatever ended it."""
 
 
+class WholeOrNothing(Callback):
+    """Ctrl-C ends the call of `fit`, too, instead of keeping the last complete epoch.
+
+    For a fit that is a part of something larger: a half-learnt model must not be measured as if it were whole.
+    """
+
+    def after_training(self, run: TrainingRun) -> None:
+        """Pass the interruption on."""
+        if run.stopped == "interrupted":
+            raise KeyboardInterrupt
+
+
 def history_table(history: Sequence[EpochRecord]) -> pl.DataFrame:
     """Return the history as a table: epoch, seconds, objective and one column per metric."""
     names = list(dict.fromkeys(name for record in history for name in record.metrics))

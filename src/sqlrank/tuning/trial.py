@@ -10,7 +10,7 @@ from typing import Any
 from sqlrank.data.interactions import Interactions
 from sqlrank.errors import SqlrankError
 from sqlrank.evaluation.protocols import Protocol
-from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun
+from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, WholeOrNothing
 from sqlrank.training.early_stopping import EarlyStopping
 from sqlrank.tuning.space import Space
 
@@ -67,7 +67,7 @@ def run_trial(trial: Any, task: Task) -> tuple[str, float | None]:
             validation=task.validation,
             seed=task.seed,
             threads=task.threads,
-            callbacks=[stopping, report],
+            callbacks=[WholeOrNothing(), stopping, report],
         )
     except SqlrankError as error:
         trial.set_user_attr("error", " ".join(str(error).split()))

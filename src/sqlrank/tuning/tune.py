@@ -84,21 +84,27 @@ def _search(study: Any, task: Task, trials: int, timeout: float | None, progress
     optuna = import_optuna()
     states = {"complete": "COMPLETE", "pruned": "PRUNED", "failed": "FAIL"}
     began = time.monotonic()
+    _require_defaults(study)
     while len(finished(study)) < trials:
         if timeout is not None and finished(study) and time.monotonic() - began >= timeout:
             break
-        first = not finished(study)
         trial = next_trial(study, task.seed)
         state, value = run_trial(trial, task)
         known = optuna.trial.TrialState[states[state]]
         # A pruned trial keeps its last report as its value; optuna wants none from us.
         done = study.tell(trial, value if state == "complete" else None, state=known)
-        if first and state == "failed":
-            raise ConfigError(f"the first trial, with the defaults, failed: {done.user_attrs['error']}")
+        _require_defaults(study)
         if progress:
             told = "-" if value is None else f"{value:.4f}"
             text = f"trial {len(finished(study))}/{trials}: {state}, {task.metric} {told}"
             print(f"{text}, {done.user_attrs['seconds']:.1f} s, {done.params}", file=sys.stderr, flush=True)
+
+
+def _require_defaults(study: Any) -> None:
+    """A search whose defaults fail is a mistake of the call, also when it is taken up again."""
+    first = next(iter(finished(study)), None)
+    if first is not None and first.state.name == "FAIL":
+        raise ConfigError(f"the first trial, with the defaults, failed: {first.user_attrs['error']}")
 
 
 def _own_settings(model: type[Recommender] | Recommender) -> dict[str, Any]:
