@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+import sqlrank.tuning
+from sqlrank.data.datasets import Dataset, make_ratings
 from sqlrank.data.interactions import Interactions
 from sqlrank.errors import FormatError
 from sqlrank.experiments import load_experiment, names, reproduce
 from sqlrank.experiments.definition import Task
 from sqlrank.experiments.page import load_outcomes, page_text, write_page
-from sqlrank.experiments.preparation import MadeUp, OnDisk, cut
+from sqlrank.experiments.plan import Bench, settings_of, trial_of
+from sqlrank.experiments.preparation import MadeUp, OnDisk, cut, miniature
 from sqlrank.experiments.report import curves, results
 from sqlrank.experiments.runner import Outcome
+from sqlrank.experiments.store import Store
 
 pytest.importorskip("implicit")
 pytest.importorskip("optuna")
@@ -111,6 +116,66 @@ def test_absent_data_are_skipped_with_the_reason(tmp_path: Path) -> None:
     assert all(row.skipped is not None and "is not there" in row.skipped for row in outcome.rows)
     text = (tmp_path / "r" / "table3" / "README.md").read_text()
     assert "Not run: MovieLens-1M, as released" in text and "not judged" in text
+
+
+def test_a_row_that_fails_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    rows = """
+    [[rows]]
+    label = "too bold"
+    model = "SQLRank"
+    task = "ml-1m-described"
+    settings = { learning_rate = 1e30 }
+    [[rows]]
+    label = "sound"
+    model = "Popularity"
+    task = "ml-1m-described"
+    """
+    own = tmp_path / "own.toml"
+    own.write_text(f'title = "Two"\nkind = "table"\nseeds = 1\n{rows}')
+    (outcome,) = reproduce(str(own), output=tmp_path / "r", small=True, progress=False)
+    bold, sound = outcome.rows
+    assert bold.skipped is not None and "too bold failed" in bold.skipped and not bold.records
+    assert sound.skipped is None and len(sound.records) == 2
+    assert "too bold failed" in (tmp_path / "r" / "own" / "README.md").read_text()
+
+
+def test_settings_are_searched_without_a_look_at_the_seeds_own_test_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Interactions] = []
+
+    def spy(kind: Any, train: Interactions, *args: Any, validation: Interactions, **how: Any) -> Any:
+        looked.extend((train, validation))
+        return real(kind, train, *args, validation=validation, **how)
+
+    real = sqlrank.tuning.tune
+    monkeypatch.setattr(sqlrank.tuning, "tune", spy)
+    experiment = miniature(load_experiment("table1"))
+    row = next(row for row in experiment.rows if row.search)
+    bench = Bench(MadeUp(), Store(tmp_path), 1)
+    for seed in (0, 1):
+        looked.clear()
+        settings_of(row, experiment.tuning, bench, seed)
+        train, test = bench.parts(row.task, seed)
+        seen = {pair for part in looked for pair in _pairs(part)}
+        assert len(looked) == 2 and seen == _pairs(train) and not seen & _pairs(test)
+
+
+def _pairs(data: Interactions) -> set[tuple[object, object]]:
+    table = data.to_table()
+    return set(zip(table["user"], table["item"], strict=True))
+
+
+def test_a_trial_of_other_events_is_another_trial(tmp_path: Path) -> None:
+    class Other(MadeUp):
+        def load(self, task: Task) -> Dataset:
+            return make_ratings(120, 60, events_per_user=30, rank=4, seed=2)
+
+    experiment = miniature(load_experiment("table3"))
+    row = experiment.rows[0]
+    benches = [Bench(source, Store(tmp_path), 1) for source in (MadeUp(), MadeUp(), Other())]
+    keys = [trial_of(experiment, row, 0, {}, bench).key for bench in benches]
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_what_a_task_cuts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def _values(experiment: str, row: RowOutcome) -> list[dict[str, Any]]:
         "train_events": first.events[0],
         "test_events": first.events[1],
         "model": row.row.model,
-        "settings": ", ".join(f"{name}={value!r}" for name, value in row.settings.items()),
+        "settings": _settings_text(row.settings),
         "fit_seconds": float(np.mean([record.fit_seconds for record in row.records])),
     }
     protocols = dict(task.metrics)
@@ -98,6 +99,15 @@ def _values(experiment: str, row: RowOutcome) -> list[dict[str, Any]]:
         }
         for found in findings(row)
     ]
+
+
+def _settings_text(settings: Sequence[Mapping[str, Any]]) -> str:
+    """The settings of all seeds: once where they are the same, else what differs seed by seed."""
+    spelt = [{name: f"{name}={value!r}" for name, value in one.items()} for one in settings]
+    common = [text for name, text in spelt[0].items() if all(one[name] == text for one in spelt)]
+    own = [[text for text in one.values() if text not in common] for one in spelt]
+    seeds = [f"seed {seed}: {', '.join(texts)}" for seed, texts in enumerate(own) if texts]
+    return "; ".join([", ".join(common), *seeds])
 
 
 _SCHEMA: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from os import PathLike
@@ -14,12 +14,13 @@ from typing import Any
 
 from sqlrank._threads import resolve_threads
 from sqlrank.data.datasets.registry import find
-from sqlrank.errors import ConfigError, DataError
+from sqlrank.errors import ConfigError, DataError, SqlrankError
 from sqlrank.experiments.definition import SECONDS, Experiment, Row, load_experiment, names
-from sqlrank.experiments.plan import Bench, TrialPlan, settings_of, trials_of
+from sqlrank.experiments.plan import Bench, TrialPlan, settings_of, trial_of
 from sqlrank.experiments.preparation import MadeUp, OnDisk, miniature
 from sqlrank.experiments.store import Store
 from sqlrank.experiments.trial import Record, run_trial
+from sqlrank.models._als import import_als
 from sqlrank.models.names import model_class
 
 __all__ = ["Outcome", "RowOutcome", "reproduce"]
@@ -29,10 +30,10 @@ Say = Callable[[str], None]
 
 @dataclass
 class RowOutcome:
-    """A row's settings and records; or why there are none."""
+    """A row's records, one per seed, with the settings of each; or why there are none."""
 
     row: Row
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: list[dict[str, Any]] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     other_data: bool = False
     skipped: str | None = None
@@ -99,24 +100,29 @@ def _require_packages(experiments: Sequence[Experiment]) -> None:
     lacking = [name for name, needed in wanted.items() if needed and find_spec(name) is None]
     if lacking:
         raise ConfigError(f"this needs {' and '.join(lacking)}: pip install 'sqlrank[rivals,tune,plot]'")
+    if wanted["implicit"]:
+        import_als()  # here, and not on the clock of the first fit
 
 
 def _run(experiment: Experiment, bench: Bench, say: Say) -> Outcome:
     token = secrets.token_hex(4)
-    rows = [_plan(row, experiment, bench, say) for row in experiment.rows]
-    plans = [(outcome, plan) for outcome, trials in rows for plan in trials]
+    rows = [_found(row, bench, say) for row in experiment.rows]
+    plans = list(_plans(rows, experiment, bench, say))
     known = {plan.key: bench.store.record(plan.key) for _, plan in plans}
     if experiment.kind == SECONDS and len({record and record.run for record in known.values()}) > 1:
         known = dict.fromkeys(known)  # seconds compare only within one run: measure all of them again
     _measure_missing(plans, known, bench, token, say)
     for outcome, plan in plans:
         record = known[plan.key]
-        assert record is not None  # measured or known
-        outcome.records.append(record)
-    return Outcome(experiment, [outcome for outcome, _ in rows])
+        if outcome.skipped is None and record is not None:
+            outcome.records.append(record)
+            outcome.settings.append(dict(plan.settings))
+            outcome.other_data |= record.users != (plan.row.task.paper_users or record.users)
+    return Outcome(experiment, rows)
 
 
-def _plan(row: Row, experiment: Experiment, bench: Bench, say: Say) -> tuple[RowOutcome, list[TrialPlan]]:
+def _found(row: Row, bench: Bench, say: Say) -> RowOutcome:
+    """The row, without numbers yet: is its data set there, and is it the paper's?"""
     outcome = RowOutcome(row)
     try:
         layout = bench.source.layout(row.task)
@@ -124,13 +130,37 @@ def _plan(row: Row, experiment: Experiment, bench: Bench, say: Say) -> tuple[Row
         page = find(row.task.dataset).source.page
         outcome.skipped = f"The data set {row.task.dataset} is not there; its owner's page is {page}"
         say(f"  {row.task.title} | {row.label}: skipped. {error}")
-        return outcome, []
+        return outcome
     outcome.other_data = row.task.stand_in is not None and layout.startswith(row.task.stand_in)
-    began = time.perf_counter()
-    outcome.settings = settings_of(row, experiment.tuning, bench)
-    if row.search and time.perf_counter() - began > 1:
-        say(f"  {row.task.title} | {row.label}: settings searched in {time.perf_counter() - began:.0f} s")
-    return outcome, trials_of(experiment, row, outcome.settings, bench.source)
+    return outcome
+
+
+def _plans(
+    rows: Sequence[RowOutcome], experiment: Experiment, bench: Bench, say: Say
+) -> Iterator[tuple[RowOutcome, TrialPlan]]:
+    """The trials of all rows. Settings are searched here, task by task and seed by seed, as the data are cut."""
+    there = [outcome for outcome in rows if outcome.skipped is None]
+    tasks = list(dict.fromkeys(outcome.row.task for outcome in there))
+    for task, seed in ((task, seed) for task in tasks for seed in range(experiment.seeds)):
+        for outcome in there:
+            if outcome.row.task == task and outcome.skipped is None:
+                began = time.perf_counter()
+                try:
+                    settings = settings_of(outcome.row, experiment.tuning, bench, seed)
+                except SqlrankError as error:
+                    _fail(outcome, error, say)
+                    continue
+                seconds = time.perf_counter() - began
+                if outcome.row.search and seconds > 0.5:
+                    found = f"settings searched in {seconds:.0f} s"
+                    say(f"  {task.title} | {outcome.row.label}, seed {seed}: {found}")
+                yield outcome, trial_of(experiment, outcome.row, seed, settings, bench)
+
+
+def _fail(outcome: RowOutcome, error: SqlrankError, say: Say) -> None:
+    """One row that fails does not take the others with it."""
+    outcome.skipped = f"{outcome.row.label} failed: {' '.join(str(error).split())}"
+    say(f"  {outcome.row.task.title} | {outcome.skipped}")
 
 
 def _measure_missing(
@@ -141,14 +171,18 @@ def _measure_missing(
     say: Say,
 ) -> None:
     """Seed by seed within a task: a cut of the data then serves all methods."""
-    missing = [(place, plan) for place, (_, plan) in enumerate(plans) if known[plan.key] is None]
-    tasks = {plan.row.task: place for place, plan in reversed(missing)}
-    missing.sort(key=lambda entry: (tasks[entry[1].row.task], entry[1].seed, entry[0]))
+    missing = [(outcome, plan) for outcome, plan in plans if known[plan.key] is None]
     began = time.perf_counter()
-    for done, (_, plan) in enumerate(missing):
+    for done, (outcome, plan) in enumerate(missing):
+        if outcome.skipped is not None:
+            continue
         record = known[plan.key]
         if record is None:  # two rows may ask for the same trial
-            record = _trial(plan, bench, token)
+            try:
+                record = _trial(plan, bench, token)
+            except SqlrankError as error:
+                _fail(outcome, error, say)
+                continue
             bench.store.put_record(plan.key, record)
             known[plan.key] = record
         left = (time.perf_counter() - began) / (done + 1) * (len(missing) - done - 1)

@@ -15,7 +15,7 @@ from sqlrank.models.lists import ItemLists
 from sqlrank.models.topk import score_pairs
 from sqlrank.training.trainer import EpochReport
 
-__all__ = ["ALSTrainer", "solve_rows"]
+__all__ = ["ALSTrainer", "import_als", "solve_rows"]
 
 _FLOATS_PER_PIECE = 1 << 20  # 8 MB of normal equations or of item rows at a time, per thread
 
@@ -32,7 +32,7 @@ class ALSTrainer:
         regularization: float,
         threads: int,
     ) -> None:
-        als = _import_als()
+        als = import_als()
         with single_threaded_blas():  # making it warns of BLAS threads
             model = als(
                 factors=users.shape[1], regularization=regularization, alpha=alpha, num_threads=threads
@@ -73,7 +73,8 @@ class ALSTrainer:
         return float((gram_users * gram_items).sum() + events.sum() + self._regularization * norms)
 
 
-def _import_als() -> Any:
+def import_als() -> Any:
+    """Return the package's class, or say how to get it."""
     try:
         from implicit.cpu.als import AlternatingLeastSquares
     except ImportError as error:

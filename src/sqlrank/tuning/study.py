@@ -15,7 +15,7 @@ from sqlrank.data.interactions import Interactions
 from sqlrank.errors import ConfigError
 from sqlrank.tuning.trial import Task
 
-__all__ = ["finished", "next_trial", "open_study"]
+__all__ = ["checksum", "finished", "next_trial", "open_study"]
 
 FIRST_RANDOM = 8  # trials drawn at random before the sampler learns
 PRUNE_AFTER_TRIALS, PRUNE_AFTER_EPOCHS = 5, 5
@@ -98,8 +98,8 @@ def _check_same(study: Any, task: Task, storage: Any) -> None:
         **task.space.describe(),
         "protocol": str(task.protocol),
         "seed": task.seed,
-        "train": _checksum(task.train),
-        "validation": _checksum(task.validation),
+        "train": checksum(task.train),
+        "validation": checksum(task.validation),
     }
     now = json.loads(json.dumps(now))  # as it comes back from the storage
     then = study.user_attrs.get("task")
@@ -114,7 +114,8 @@ def _check_same(study: Any, task: Task, storage: Any) -> None:
         )
 
 
-def _checksum(data: Interactions) -> str:
+def checksum(data: Interactions) -> str:
+    """Of the events, their order and their values."""
     arrays: tuple[NDArray[Any] | None, ...] = (data.indptr, data.indices, data.values)
     sums = [f"{zlib.crc32(array.data):08x}" for array in arrays if array is not None]
     return f"{len(data)} events, {' '.join(sums)}"
