@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common.hpp"
+#include "sqlrank/losses/loss.hpp"
 
 namespace sqlrank::bindings {
 
@@ -24,6 +25,8 @@ LossSettings loss_settings(const std::string& name, std::int64_t k) {
       {"bpr", LossKind::bpr},
       {"squared", LossKind::squared},
   };
+  require(k >= 1 || k == kFullList || k == kPositives,
+          "k must be at least 1, -1 (the full list) or -2 (the positives)");
   for (const auto& [known, kind] : kNames) {
     if (name == known) return {kind, k};
   }
@@ -93,9 +96,9 @@ class BoundEngine {
     });
   }
 
-  void lists(std::uint32_t number, Out<std::int32_t> out) const {
+  void lists(std::uint32_t number, Out<std::int32_t> out, int threads) const {
     require(static_cast<std::int64_t>(out.size()) == entries(), "out must hold one item per list entry");
-    kernels().engine->lists(source_, number, out.data());
+    run_parallel(threads, [&](Executor& executor) { kernels().engine->lists(source_, executor, number, out.data()); });
   }
 
   std::int64_t entries() const {
@@ -117,6 +120,20 @@ class BoundEngine {
     for (std::int64_t u = 0; u < source_.users; ++u) require(source_.events(u) >= 0, "starts must not fall");
     for (std::int64_t e = 0; e < events; ++e) {
       require(source_.items[e] >= 0 && source_.items[e] < source_.catalogue, "an item code is outside the catalogue");
+    }
+    for (std::int64_t u = 0; u < source_.users; ++u) check_row(source_.starts[u], source_.starts[u + 1]);
+  }
+
+  // Negatives are drawn into the room that the events leave: an event that stands twice would leave too little.
+  void check_row(std::int64_t begin, std::int64_t end) const {
+    if (source_.levels != nullptr) {
+      for (std::int64_t e = begin + 1; e < end; ++e) {
+        require(source_.levels[e] <= source_.levels[e - 1], "a user's levels must not rise");
+      }
+      return;
+    }
+    for (std::int64_t e = begin + 1; e < end; ++e) {
+      require(source_.items[e] > source_.items[e - 1], "a user's items must rise: each stands once");
     }
   }
 
@@ -140,6 +157,7 @@ double list_loss(const std::string& loss, std::int64_t k, In<float> scores, Leve
   require(coefficients.size() == scores.size() && curvature.size() == scores.size() &&
               (!levels || levels->size() == scores.size()),
           "all arrays must be of equal length");
+  require(0 <= positives && positives <= n, "positives must be from 0 to the length of the list");
   return kernels().engine->loss(loss_settings(loss, k), scores.data(), n, levels ? levels->data() : nullptr, positives,
                                 coefficients.data(), curvature.data());
 }
@@ -164,7 +182,7 @@ void bind_engine(nb::module_& m) {
       .def("user_gradients", &BoundEngine::user_gradients, nb::arg("users"), nb::arg("items"), nb::arg("number"),
            nb::arg("gradients").noconvert(), nb::arg("losses").noconvert(), nb::arg("threads"),
            "Every user's gradient and loss on the lists of an epoch, without penalty.")
-      .def("lists", &BoundEngine::lists, nb::arg("number"), nb::arg("out").noconvert(),
+      .def("lists", &BoundEngine::lists, nb::arg("number"), nb::arg("out").noconvert(), nb::arg("threads"),
            "The lists of an epoch, user after user.")
       .def_prop_ro("entries", &BoundEngine::entries, "List entries of an epoch.");
 

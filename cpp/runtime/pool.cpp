@@ -2,15 +2,12 @@
 
 #include <pthread.h>
 
-#include <chrono>
 #include <utility>
 
 namespace sqlrank {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kCheckEvery = std::chrono::milliseconds(25);
 // The phases of an epoch follow each other within microseconds: a worker that looks a little longer before it sleeps
 // saves the wake-up.
 constexpr int kSpins = 4000;
@@ -25,14 +22,10 @@ inline void pause_briefly() {
 #endif
 }
 
-void run_inline(Pool::InterruptCheck check, std::int64_t tasks, Executor::Task task, void* context) {
-  auto last = Clock::now();
+void run_inline(InterruptClock* clock, std::int64_t tasks, Executor::Task task, void* context) {
   for (std::int64_t i = 0; i < tasks; ++i) {
     task(context, i, 0);
-    if (check != nullptr && Clock::now() - last > kCheckEvery) {
-      check();
-      last = Clock::now();
-    }
+    if (clock != nullptr) clock->look();
   }
 }
 
@@ -62,18 +55,14 @@ void Pool::fail(std::exception_ptr error) {
   cancelled_.store(true, std::memory_order_relaxed);
 }
 
-void Pool::work(const Job& job, int worker, InterruptCheck check) {
+void Pool::work(const Job& job, int worker, InterruptClock* clock) {
   inside_job = true;
   try {
-    auto last = Clock::now();
     while (!cancelled_.load(std::memory_order_relaxed)) {
       const std::int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
       if (i >= job.tasks) break;
       job.task(job.context, i, worker);
-      if (check != nullptr && Clock::now() - last > kCheckEvery) {
-        check();
-        last = Clock::now();
-      }
+      if (clock != nullptr) clock->look();
     }
   } catch (...) {
     fail(std::current_exception());
@@ -104,7 +93,7 @@ void Pool::worker_loop(int worker, std::uint64_t seen) {
   }
 }
 
-void Pool::wait_for_helpers(InterruptCheck check) {
+void Pool::wait_for_helpers(InterruptClock* clock) {
   {
     // Who has not woken up by now has nothing left to do: nobody waits for a thread that never started.
     std::lock_guard<std::mutex> lock(mutex_);
@@ -115,23 +104,23 @@ void Pool::wait_for_helpers(InterruptCheck check) {
   while (!done()) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      if (finished_.wait_for(lock, kCheckEvery, done)) break;
+      if (finished_.wait_for(lock, InterruptClock::kEvery, done)) break;
     }
-    if (check == nullptr || cancelled_.load(std::memory_order_relaxed)) continue;
+    if (clock == nullptr || cancelled_.load(std::memory_order_relaxed)) continue;
     try {
-      check();
+      clock->look();
     } catch (...) {
       fail(std::current_exception());
     }
   }
 }
 
-void Pool::run(int threads, InterruptCheck check, std::int64_t tasks, Executor::Task task, void* context) {
+void Pool::run(int threads, InterruptClock* clock, std::int64_t tasks, Executor::Task task, void* context) {
   if (tasks <= 0) return;
   // A job inside a job, or a second thread while the pool is busy, runs on its own thread: same bits, no deadlock.
   std::unique_lock<std::mutex> exclusive(run_mutex_, std::defer_lock);
   if (threads <= 1 || tasks == 1 || inside_job || !exclusive.try_lock()) {
-    run_inline(check, tasks, task, context);
+    run_inline(inside_job ? nullptr : clock, tasks, task, context);  // the job around it looks at the clock
     return;
   }
   Job job{tasks, task, context, threads - 1};
@@ -146,8 +135,8 @@ void Pool::run(int threads, InterruptCheck check, std::int64_t tasks, Executor::
     generation_.fetch_add(1, std::memory_order_release);
   }
   start_.notify_all();
-  work(job, 0, check);
-  wait_for_helpers(check);
+  work(job, 0, clock);
+  wait_for_helpers(clock);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 

@@ -358,12 +358,25 @@ void user_gradients(Engine* engine, Executor& executor, const float* users, cons
   engine->user_gradients(executor, users, items, number, gradients, losses);
 }
 
-void lists(const ListSource& source, std::uint32_t number, std::int32_t* out) {
-  ListBuilder builder(source.catalogue);
+void lists(const ListSource& source, Executor& executor, std::uint32_t number, std::int32_t* out) {
+  constexpr std::int64_t kUsers = 256;
+  const std::int64_t blocks = ceil_div(source.users, kUsers);
+  std::vector<std::int64_t> begins(static_cast<std::size_t>(blocks), 0);
+  std::int64_t begin = 0;
   for (std::int64_t u = 0; u < source.users; ++u) {
-    builder.build(source, u, number, out);
-    out += source.length(u);
+    if (u % kUsers == 0) begins[static_cast<std::size_t>(u / kUsers)] = begin;
+    begin += source.length(u);
   }
+  std::vector<std::unique_ptr<ListBuilder>> builders(static_cast<std::size_t>(executor.threads()));
+  parallel_for(executor, blocks, [&](std::int64_t block, int worker) {
+    auto& builder = builders[static_cast<std::size_t>(worker)];
+    if (builder == nullptr) builder = std::make_unique<ListBuilder>(source.catalogue);
+    std::int32_t* list = out + begins[static_cast<std::size_t>(block)];
+    for (std::int64_t u = block * kUsers; u < std::min(source.users, (block + 1) * kUsers); ++u) {
+      builder->build(source, u, number, list);
+      list += source.length(u);
+    }
+  });
 }
 
 void sort_by_level(Executor& executor, std::int64_t users, const std::int64_t* starts, const std::int32_t* items,

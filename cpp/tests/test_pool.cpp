@@ -79,6 +79,25 @@ static void test_interrupt(Pool& pool) {
   CHECK(polls.load() >= 1);
 }
 
+// What matters is the time since the last look, not the length of a job.
+static void test_interrupt_between_short_jobs(Pool& pool) {
+  for (const int threads : {1, 2}) {
+    PoolExecutor executor(pool, threads, interrupting_check);
+    int jobs = 0;
+    bool caught = false;
+    try {
+      for (; jobs < 500; ++jobs) {
+        parallel_for(executor, 2,
+                     [](std::int64_t, int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+      }
+    } catch (const std::runtime_error&) {
+      caught = true;
+    }
+    CHECK(caught);
+    CHECK(jobs < 100);
+  }
+}
+
 static void test_nesting_and_two_callers(Pool& pool) {
   PoolExecutor executor(pool, 3, nullptr);
   std::atomic<std::int64_t> total{0};
@@ -112,6 +131,7 @@ int main() {
   test_jobs(pool);
   test_exceptions(pool);
   test_interrupt(pool);
+  test_interrupt_between_short_jobs(pool);
   test_nesting_and_two_callers(pool);
 #if !defined(__SANITIZE_THREAD__)
   test_fork();

@@ -134,3 +134,13 @@ def test_explicit_opponents_spread_over_the_other_levels():
     assert all(levels[better] > levels[worse] for better, worse in pairs)
     met = np.bincount([worse for _, worse in pairs[:30]], minlength=100)
     assert met.max() == 1  # the best entries meet thirty different opponents
+
+
+@pytest.mark.parametrize("levels", [None, [2.0, 1.0]])
+def test_bpr_keeps_its_digits_far_from_zero(levels):
+    for d in (15.0, 17.0, 40.0, -15.0, -100.0, -1000.0):  # by how much the better one is ahead
+        found = BayesianPairs().evaluate([d, 0.0], levels, positives=1)
+        pairs = 1 if levels is None else 2  # either entry of an explicit list has its pair
+        assert found.value == pytest.approx(pairs * np.logaddexp(0.0, -d), rel=1e-6)
+        slope = pairs * np.exp(-np.logaddexp(0.0, d))
+        np.testing.assert_allclose(found.gradient, [-slope, slope], rtol=1e-5)

@@ -49,12 +49,14 @@ def make(kind, n_users, n_items, rank, seed):
         items = items[:1] + 1e-7 * items
     if kind == "tiny":
         users, items = users * 1e-20, items * 1e-20
+    if kind == "nothing":  # what is left of factors under too much regularization
+        users, items = users * 1e-35, items * 1e-36
     if kind == "huge":
         users, items = users * 1e20, items * 1e19
     return padded(users.astype(np.float32)), padded(items.astype(np.float32))
 
 
-KINDS = ["plain", "ties", "twins", "popular", "zeros", "close", "tiny", "huge"]
+KINDS = ["plain", "ties", "twins", "popular", "zeros", "close", "tiny", "nothing", "huge"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,6 +6,7 @@ from reference import plackett_luce as twin
 
 from sqlrank import _core
 from sqlrank._arrays import padded_rows
+from sqlrank.errors import ConfigError
 from sqlrank.losses import PlackettLuce
 from sqlrank.training.lists import ListData
 from sqlrank.training.trainer import make_engine
@@ -28,7 +29,7 @@ def factors(rng, n, rank, scale=0.5):
 
 def lists_of(engine, data, negatives, epoch):
     out = np.empty(engine.entries, np.int32)
-    engine.lists(epoch, out)
+    engine.lists(epoch, out, 2)
     counts = np.diff(data.starts)
     if data.levels is None:
         counts = counts + np.minimum(negatives * counts, data.catalogue - counts)
@@ -146,7 +147,7 @@ def test_negatives_are_uniform():
     engine = make_engine(data, PlackettLuce(), 4, 1, 16)
     counts, out = np.zeros(40), np.empty(engine.entries, np.int32)
     for epoch in range(9_500):
-        engine.lists(epoch, out)
+        engine.lists(epoch, out, 2)
         counts[out[2:]] += 1
     expected = 9_500 * 8 / 38
     unseen = np.delete(counts, [3, 7])
@@ -159,10 +160,48 @@ def test_the_queue_is_uniform():
     engine = make_engine(data, PlackettLuce(), 0, 1, 16)
     out, orders = np.empty(3, np.int32), {}
     for epoch in range(6_000):
-        engine.lists(epoch, out)
+        engine.lists(epoch, out, 2)
         orders[tuple(out)] = orders.get(tuple(out), 0) + 1
     assert len(orders) == 6
     assert sum((n - 1_000) ** 2 / 1_000 for n in orders.values()) < 25
+
+
+def test_lists_do_not_depend_on_the_threads():
+    data = random_data(np.random.default_rng(4), 1_000, 60, explicit=False)
+    engine = make_engine(data, PlackettLuce(), 2, 1, 16)
+    drawn = []
+    for threads in (1, 2, 7):
+        out = np.empty(engine.entries, np.int32)
+        engine.lists(3, out, threads)
+        drawn.append(out.tobytes())
+    assert drawn[0] == drawn[1] == drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("items", "levels", "said"),
+    [
+        ([2, 2], None, "each stands once"),
+        ([2, 1], None, "each stands once"),
+        ([0, 0, 1, 1, 2, 2, 0], None, "each stands once"),  # more events than there are items
+        ([2, 1], [1.0, 3.0], "must not rise"),
+        ([2, 1], [3.0, np.nan], "must not rise"),
+    ],
+)
+def test_rows_that_would_write_beyond_their_list_are_refused(items, levels, said):
+    levels = None if levels is None else np.array(levels, np.float32)
+    data = ListData(np.array([0, len(items)], np.int64), np.array(items, np.int32), levels, 3)
+    with pytest.raises(ValueError, match=said):
+        make_engine(data, PlackettLuce(), 1, 1, 16)
+
+
+@pytest.mark.parametrize(("k", "positives"), [(-1, -5), (-1, 4), (0, 1), (-3, 1)])
+def test_a_list_is_only_looked_at_where_it_is(k, positives):
+    arrays = np.ones((3, 3), np.float32)
+    with pytest.raises(ValueError, match="must be"):
+        _core.list_loss("bpr", k, arrays[0], None, positives, arrays[1], arrays[2])
+    if k == -1:
+        with pytest.raises(ConfigError, match="positives"):
+            PlackettLuce(k="positives").evaluate([0, 1, 2], positives=positives)
 
 
 def test_wrong_shapes_and_codes_are_refused():

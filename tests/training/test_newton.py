@@ -107,9 +107,53 @@ def test_the_objective_falls_and_threads_do_not_matter(explicit):
             negatives=2,
             frozen_queue=True,
             seed=1,
+            first_epoch=0,
             threads=threads,
         )
         objectives = [trainer.train_epoch(number).objective for number in range(8)]
         assert all(after < before for before, after in pairwise(objectives))
         runs.append((objectives, trainer.users.tobytes(), trainer.items.tobytes()))
     assert runs[0] == runs[1] == runs[2]
+
+
+def test_later_epochs_draw_other_lists():
+    data = random_data(np.random.default_rng(3), 30, 80, explicit=False, longest=20)
+    drawn = set()
+    for first in (0, 2):
+        rng = np.random.default_rng(0)
+        trainer = NewtonTrainer(
+            data,
+            PairwiseHinge(),
+            factors(rng, 30, 8),
+            factors(rng, 80, 8),
+            regularization=5.0,
+            negatives=2,
+            frozen_queue=False,
+            seed=1,
+            first_epoch=first,
+            threads=1,
+        )
+        drawn |= {trainer.train_epoch(number).objective for number in range(2)}
+        drawn |= {
+            trainer._make_lists(first + number).evaluate(trainer.users, trainer.items) for number in (0, 1)
+        }
+    assert len(drawn) == 8
+
+
+def test_a_flat_objective_is_left_alone():
+    data = random_data(np.random.default_rng(3), 30, 80, explicit=True, longest=20)
+    rng = np.random.default_rng(0)
+    trainer = NewtonTrainer(
+        data,
+        PairwiseHinge(),
+        factors(rng, 30, 16, 1e-20),
+        factors(rng, 80, 16, 1e-20),
+        regularization=0.0,
+        negatives=0,
+        frozen_queue=True,
+        seed=1,
+        first_epoch=0,
+        threads=1,
+    )
+    trainer.train_epoch(0)
+    assert np.isfinite(trainer.users).all() and np.isfinite(trainer.items).all()

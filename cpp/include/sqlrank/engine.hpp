@@ -71,7 +71,7 @@ struct EngineKernels {
   void (*user_gradients)(Engine* engine, Executor& executor, const float* users, const float* items,
                          std::uint32_t epoch, float* gradients, double* losses);
   // The lists of an epoch, one after the other: `lists` holds the sum of all lengths.
-  void (*lists)(const ListSource& source, std::uint32_t epoch, std::int32_t* lists);
+  void (*lists)(const ListSource& source, Executor& executor, std::uint32_t epoch, std::int32_t* lists);
   // Every user's events, best level first; equal levels stay in the order they came in.
   void (*sort_by_level)(Executor& executor, std::int64_t users, const std::int64_t* starts, const std::int32_t* items,
                         const float* levels, std::int32_t* sorted_items, float* sorted_levels);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -12,17 +13,35 @@
 
 namespace sqlrank {
 
+// Calls a check every few tens of milliseconds, however short the jobs are that the time is spent in. The check throws
+// to cancel. Looked at by one thread only: the one that asked for the work.
+class InterruptClock {
+ public:
+  using Check = void (*)();
+  static constexpr auto kEvery = std::chrono::milliseconds(25);
+
+  explicit InterruptClock(Check check) : check_(check), last_(Clock::now()) {}
+  void look() {
+    if (check_ == nullptr || Clock::now() - last_ <= kEvery) return;
+    check_();
+    last_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Check check_;
+  Clock::time_point last_;
+};
+
 class Pool {
  public:
-  // Called by the thread that runs a job, every few tens of milliseconds; throws to cancel the job.
-  using InterruptCheck = void (*)();
-
   Pool() = default;
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  void run(int threads, InterruptCheck check, std::int64_t tasks, Executor::Task task, void* context);
+  // `clock` may be null: nothing can interrupt the job.
+  void run(int threads, InterruptClock* clock, std::int64_t tasks, Executor::Task task, void* context);
   int workers() const { return static_cast<int>(workers_.size()); }
 
  private:
@@ -35,9 +54,9 @@ class Pool {
 
   void grow(int workers);
   void worker_loop(int worker, std::uint64_t seen);
-  void work(const Job& job, int worker, InterruptCheck check);
+  void work(const Job& job, int worker, InterruptClock* clock);
   void fail(std::exception_ptr error);
-  void wait_for_helpers(InterruptCheck check);
+  void wait_for_helpers(InterruptClock* clock);
 
   std::vector<std::thread> workers_;
   std::mutex run_mutex_;  // one job at a time
@@ -56,15 +75,17 @@ class Pool {
 // An Executor of a given width on a pool.
 class PoolExecutor final : public Executor {
  public:
-  PoolExecutor(Pool& pool, int threads, Pool::InterruptCheck check)
-      : pool_(pool), threads_(threads < 1 ? 1 : threads), check_(check) {}
-  void run(std::int64_t tasks, Task task, void* context) override { pool_.run(threads_, check_, tasks, task, context); }
+  PoolExecutor(Pool& pool, int threads, InterruptClock::Check check)
+      : pool_(pool), threads_(threads < 1 ? 1 : threads), clock_(check) {}
+  void run(std::int64_t tasks, Task task, void* context) override {
+    pool_.run(threads_, &clock_, tasks, task, context);
+  }
   int threads() const override { return threads_; }
 
  private:
   Pool& pool_;
   int threads_;
-  Pool::InterruptCheck check_;
+  InterruptClock clock_;
 };
 
 // The process-wide pool. A child of fork gets a new one: the parent's threads do not exist there.

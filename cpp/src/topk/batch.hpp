@@ -29,7 +29,7 @@ class BatchRecommender {
 
   // False when the numbers are such that float32 cannot help.
   bool run(TopKStats* stats) {
-    if (!items_.finite()) return false;
+    if (!items_.scannable()) return false;
     const std::int64_t keep = n_ + 4 + n_ / 8;
     constexpr std::int64_t kStateBytes = std::int64_t{1} << 25;
     const std::int64_t groups = std::max<std::int64_t>(4, kStateBytes / (Survivors::bytes_per_user(keep) * group_));

@@ -136,12 +136,14 @@ class PackedItems {
     });
     for (const float length : lengths_) {
       longest_ = std::max(longest_, length);
-      finite_ = finite_ && std::isfinite(length);
+      scannable_ = scannable_ && std::isfinite(length);
     }
-    if (finite_) sort_by_length();
+    scannable_ = scannable_ && (longest_ == 0.0f || longest_ > kShortest);
+    if (scannable_) sort_by_length();
   }
 
-  bool finite() const { return finite_; }
+  // False when float32 is not enough to order the items: rows with NaN or infinity, or all rows next to nothing.
+  bool scannable() const { return scannable_; }
   double longest() const { return longest_; }
   std::int64_t panels() const { return ceil_div(items_.count, kPanel); }
   std::int64_t panels_per_slab() const {
@@ -169,6 +171,8 @@ class PackedItems {
 
  private:
   static constexpr std::int32_t kBuckets = 4096;
+  // Below it, kBuckets / longest and longest / kBuckets leave the range of normal floats before long.
+  static constexpr float kShortest = 1e-18f;
 
   // Longest first to within 1/4096 of the longest: a counting sort, because nothing depends on the exact order.
   void sort_by_length() {
@@ -202,7 +206,7 @@ class PackedItems {
   std::vector<float> lengths_;
   std::vector<std::int32_t> order_;
   float longest_ = 0.0f;
-  bool finite_ = true;
+  bool scannable_ = true;
   std::int64_t first_ = -1;
   AlignedFloats slab_;
   std::vector<float> bounds_;

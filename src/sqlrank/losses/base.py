@@ -42,6 +42,10 @@ class ListLoss(ABC):
             if ranks.shape != x.shape or (np.diff(ranks) > 0).any():
                 raise ConfigError("levels must be as long as the scores and must not rise along the list")
             positives = int((ranks > ranks.min()).sum()) if len(ranks) else 0
+        if not 0 <= positives <= len(x):
+            raise ConfigError(
+                f"positives is {positives}; it must be from 0 to the length of the list, {len(x)}"
+            )
         gradient, curvature = np.empty_like(x), np.empty_like(x)
         value = _core.list_loss(self.kernel, self.kernel_k, x, ranks, positives, gradient, curvature)
         return ListValue(value, gradient, curvature)

@@ -83,5 +83,6 @@ class PrimalCR(ListwiseModel):
             negatives=settings.negatives,
             frozen_queue=settings.queue == "frozen",
             seed=seed,
+            first_epoch=self._epochs_done,
             threads=threads,
         )

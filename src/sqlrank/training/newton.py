@@ -14,6 +14,7 @@ PRODUCTS = 10  # with the Hessian, in one solve at most
 TOLERANCE = 0.1  # a solve ends when the residual is this share of the gradient
 SUFFICIENT = 1e-4  # share of the promised gain that a step must bring (Armijo)
 SMALLEST_STEP = 1e-6
+FLATTEST = 1e-30  # curvature below which a direction is left alone: the step along it would not be a float32
 
 
 def dot(a: Matrix, b: Matrix) -> float:
@@ -40,12 +41,14 @@ class NewtonTrainer:
         negatives: int,
         frozen_queue: bool,
         seed: int,
+        first_epoch: int,
         threads: int,
     ) -> None:
         self.users, self.items = users, items
         self._data = data
         self._regularization = regularization
         self._frozen = frozen_queue or data.levels is not None  # the order of equal levels does not matter
+        self._first_epoch = first_epoch
         self._threads = threads
         self._source = make_engine(data, loss, negatives, seed, users.shape[1])
         self._negatives = negatives
@@ -59,7 +62,7 @@ class NewtonTrainer:
     def train_epoch(self, number: int) -> EpochReport:
         """Run epoch `number` (from 0)."""
         if self._lists is None or not self._frozen:
-            self._lists = self._make_lists(0 if self._frozen else number)
+            self._lists = self._make_lists(0 if self._frozen else self._first_epoch + number)
         solver, weight = self._lists, self._regularization
         loss = solver.evaluate(self.users, self.items)
         objective = loss + 0.5 * weight * (dot(self.users, self.users) + dot(self.items, self.items))
@@ -80,7 +83,7 @@ class NewtonTrainer:
         lengths = events + np.minimum(self._negatives * events, data.catalogue - events)
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         items = np.empty(self.entries, np.int32)
-        self._source.lists(epoch, items)
+        self._source.lists(epoch, items, self._threads)
         place = np.arange(self.entries) - np.repeat(starts[:-1], lengths)
         levels = (place < np.repeat(events, lengths)).astype(np.float32)
         return ItemSolver(starts, items, levels, data.catalogue, self.users, self._threads)
@@ -157,7 +160,10 @@ class ItemSolver:
             if squared <= enough:
                 break
             bent = self.product(users, search) + np.float32(weight) * search
-            along = np.float32(squared / dot(search, bent))
+            bend = dot(search, bent)
+            if not bend > squared * FLATTEST:
+                break  # flat to the last digit: no step length can be told
+            along = np.float32(squared / bend)
             direction += along * search
             residual -= along * bent
             before, squared = squared, dot(residual, residual)

@@ -21,27 +21,38 @@ struct Bpr {
     if (h != nullptr) {
       for (std::int64_t i = 0; i < n; ++i) h[i] = 0.0f;
     }
-    const std::int64_t pairs =
-        list.levels == nullptr ? implicit<WithValue>(list, scratch, c, h) : explicit_<WithValue>(list, scratch, c, h);
-    return WithValue ? sum_of_logs(scratch.sums.data(), pairs) : 0.0;
+    return list.levels == nullptr ? implicit<WithValue>(list, scratch, c, h)
+                                  : explicit_<WithValue>(list, scratch, c, h);
   }
 
  private:
+  // log(1 + exp d) = max(d, 0) + log(1 + exp -|d|), and its slope: digits are kept at both ends.
+  struct Pair {
+    float slope, rest;
+    explicit Pair(float d) {
+      rest = fast_exp(d < 0.0f ? d : -d);
+      slope = (d < 0.0f ? rest : 1.0f) / (1.0f + rest);
+    }
+  };
+
   // Rounds of P pairs: both sides of a round are neighbours in memory.
   template <bool WithValue>
-  static std::int64_t implicit(const List& list, LossScratch& scratch, float* c, float* h) {
+  static double implicit(const List& list, LossScratch& scratch, float* c, float* h) {
     const std::int64_t n = list.size, positives = list.positives < n ? list.positives : n;
     const float* x = list.scores;
-    if (positives == 0) return 0;
+    if (positives == 0) return 0.0;
+    double linear = 0.0;
     for (std::int64_t begin = positives; begin < n; begin += positives) {
       const std::int64_t size = begin + positives < n ? positives : n - begin;
-#pragma omp simd
+#pragma omp simd reduction(+ : linear)
       for (std::int64_t i = 0; i < size; ++i) {
-        const float odds = 1.0f + fast_exp(x[begin + i] - x[i]);
-        const float slope = 1.0f - 1.0f / odds;
-        c[i] -= slope;
-        c[begin + i] = slope;
-        if (WithValue) scratch.sums[begin - positives + i] = static_cast<double>(odds);
+        const float d = x[begin + i] - x[i];
+        const Pair pair(d);
+        c[i] -= pair.slope;
+        c[begin + i] = pair.slope;
+        if (!WithValue) continue;
+        scratch.sums[begin - positives + i] = 1.0 + static_cast<double>(pair.rest);
+        linear += d > 0.0f ? static_cast<double>(d) : 0.0;
       }
       if (h == nullptr) continue;
       for (std::int64_t i = 0; i < size; ++i) {
@@ -49,33 +60,37 @@ struct Bpr {
         h[begin + i] = kCurvature;
       }
     }
-    return n - positives;
+    return WithValue ? linear + sum_of_logs(scratch.sums.data(), n - positives) : 0.0;
   }
 
   template <bool WithValue>
-  static std::int64_t explicit_(const List& list, LossScratch& scratch, float* c, float* h) {
+  static double explicit_(const List& list, LossScratch& scratch, float* c, float* h) {
     const std::int64_t n = list.size;
     std::int64_t pairs = 0;
+    double linear = 0.0;
     for (std::int64_t begin = 0, end; begin < n; begin = end) {
       end = list.end_of_level(begin);
       const std::int64_t size = end - begin, others = n - size;
-      if (others == 0) return 0;
+      if (others == 0) return 0.0;
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t place = (2 * (i - begin) + 1) * others / (2 * size);
         const std::int64_t partner = place < begin ? place : place + size;
         const std::int64_t better = partner < i ? partner : i, worse = partner < i ? i : partner;
-        const float odds = 1.0f + fast_exp(list.scores[worse] - list.scores[better]);
-        const float slope = 1.0f - 1.0f / odds;
-        c[better] -= slope;
-        c[worse] += slope;
-        if (WithValue) scratch.sums[pairs] = static_cast<double>(odds);
+        const float d = list.scores[worse] - list.scores[better];
+        const Pair pair(d);
+        c[better] -= pair.slope;
+        c[worse] += pair.slope;
+        if (WithValue) {
+          scratch.sums[pairs] = 1.0 + static_cast<double>(pair.rest);
+          linear += d > 0.0f ? static_cast<double>(d) : 0.0;
+        }
         ++pairs;
         if (h == nullptr) continue;
         h[better] += kCurvature;
         h[worse] += kCurvature;
       }
     }
-    return pairs;
+    return WithValue ? linear + sum_of_logs(scratch.sums.data(), pairs) : 0.0;
   }
 };
 
