@@ -1,6 +1,9 @@
 """How much the training objective loses to Jensen's inequality on MovieLens-1M, one-class and with stars.
 
-python benchmarks/jensen.py --data-dir DIR
+    python benchmarks/jensen.py --data-dir DIR
+
+A list is everything that a user has in the training data, with the model's number of unseen items behind each for
+one-class data; nothing is cut off. The users are a random sample.
 """
 
 import argparse
@@ -10,7 +13,9 @@ from sqlrank.theory import jensen_gap
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir", default=None)
     parser.add_argument(
         "--users", type=int, default=400, help="users drawn at random; their full lists are taken"

@@ -166,6 +166,7 @@ def speed(options: argparse.Namespace) -> None:
 
 
 MODELS: dict[str, tuple[type, dict[str, object], list[dict[str, float]]]] = {
+    "SQLRank": (sqlrank.SQLRank, {}, [{"regularization": x} for x in (1.0, 2.0, 2.8, 4.0, 6.0, 9.0)]),
     "ListRankMF": (
         sqlrank.ListRankMF,
         {},
@@ -178,6 +179,11 @@ MODELS: dict[str, tuple[type, dict[str, object], list[dict[str, float]]]] = {
         [{"regularization": x} for x in (1, 3, 7, 12, 20, 30)],
     ),
 }
+
+
+def preset_of(model: type) -> str:
+    """SQL-Rank has one for each half of the paper."""
+    return "paper-explicit" if model is sqlrank.SQLRank else "paper"
 
 
 def scores(model: object, test: object) -> dict[str, float]:
@@ -199,7 +205,9 @@ def tune(options: argparse.Namespace) -> None:
     for name, (model, fixed, candidates) in MODELS.items():
         results = []
         for changes in candidates:
-            fitted = model.preset("paper", **fixed, **changes).fit(part, seed=0, threads=options.threads)
+            fitted = model.preset(preset_of(model), **fixed, **changes).fit(
+                part, seed=0, threads=options.threads
+            )
             found = scores(fitted, rest)
             results.append((found["ndcg@10"] + found["precision@10"], changes))
             cells = "  ".join(f"{metric} {value:.4f}" for metric, value in found.items())
@@ -216,7 +224,7 @@ def explicit(options: argparse.Namespace) -> None:
         def one(seed: int) -> dict[str, float]:
             train, test = sqlrank.split.per_user(ratings, n_train=50, min_events=61, seed=seed)
             return scores(
-                model.preset("paper", **changes).fit(train, seed=seed, threads=options.threads), test
+                model.preset(preset_of(model), **changes).fit(train, seed=seed, threads=options.threads), test
             )
 
         return one

@@ -37,8 +37,8 @@ LossSettings loss_settings(const std::string& name, std::int64_t k) {
 class BoundEngine {
  public:
   BoundEngine(In<std::int64_t> starts, In<std::int32_t> items, Levels levels, std::int32_t catalogue,
-              std::int64_t negatives, std::uint64_t seed, bool keyed_by_user, const std::string& loss, std::int64_t k,
-              std::int64_t stride, const Columns& fixed_in_users, const Columns& fixed_in_items)
+              std::int64_t negatives, std::uint64_t seed, bool frozen_ties, bool keyed_by_user, const std::string& loss,
+              std::int64_t k, std::int64_t stride, const Columns& fixed_in_users, const Columns& fixed_in_items)
       : starts_(starts), items_(items), levels_(levels), stride_(stride) {
     require(starts.size() >= 1, "starts must hold at least one offset");
     require(stride >= 16 && stride % 16 == 0, "stride must be a multiple of 16");
@@ -50,6 +50,7 @@ class BoundEngine {
     source_.levels = levels_ ? levels_->data() : nullptr;
     source_.negatives = negatives;
     source_.seed = seed;
+    source_.frozen_ties = frozen_ties;
     source_.keyed_by_user = keyed_by_user;
     check_source();
     engine_ =
@@ -166,11 +167,11 @@ double list_loss(const std::string& loss, std::int64_t k, In<float> scores, Leve
 
 void bind_engine(nb::module_& m) {
   nb::class_<BoundEngine>(m, "Engine", "Epochs of alternating gradient steps on one list loss.")
-      .def(nb::init<In<std::int64_t>, In<std::int32_t>, Levels, std::int32_t, std::int64_t, std::uint64_t, bool,
+      .def(nb::init<In<std::int64_t>, In<std::int32_t>, Levels, std::int32_t, std::int64_t, std::uint64_t, bool, bool,
                     const std::string&, std::int64_t, std::int64_t, const Columns&, const Columns&>(),
            nb::arg("starts"), nb::arg("items"), nb::arg("levels").none(), nb::arg("catalogue"), nb::arg("negatives"),
-           nb::arg("seed"), nb::arg("keyed_by_user"), nb::arg("loss"), nb::arg("k"), nb::arg("stride"),
-           nb::arg("fixed_in_users") = Columns{0, 0}, nb::arg("fixed_in_items") = Columns{0, 0})
+           nb::arg("seed"), nb::arg("frozen_ties"), nb::arg("keyed_by_user"), nb::arg("loss"), nb::arg("k"),
+           nb::arg("stride"), nb::arg("fixed_in_users") = Columns{0, 0}, nb::arg("fixed_in_items") = Columns{0, 0})
       .def("epoch", &BoundEngine::epoch, nb::arg("users"), nb::arg("items"), nb::arg("next_users").noconvert(),
            nb::arg("next_items").noconvert(), nb::arg("number"), nb::arg("rate"), nb::arg("regularization"),
            nb::arg("automatic"), nb::arg("threads"),

@@ -1,7 +1,6 @@
 #include "sqlrank/engine.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "sqlrank/item_order.hpp"
@@ -358,45 +357,6 @@ void user_gradients(Engine* engine, Executor& executor, const float* users, cons
   engine->user_gradients(executor, users, items, number, gradients, losses);
 }
 
-void lists(const ListSource& source, Executor& executor, std::uint32_t number, std::int32_t* out) {
-  constexpr std::int64_t kUsers = 256;
-  const std::int64_t blocks = ceil_div(source.users, kUsers);
-  std::vector<std::int64_t> begins(static_cast<std::size_t>(blocks), 0);
-  std::int64_t begin = 0;
-  for (std::int64_t u = 0; u < source.users; ++u) {
-    if (u % kUsers == 0) begins[static_cast<std::size_t>(u / kUsers)] = begin;
-    begin += source.length(u);
-  }
-  std::vector<std::unique_ptr<ListBuilder>> builders(static_cast<std::size_t>(executor.threads()));
-  parallel_for(executor, blocks, [&](std::int64_t block, int worker) {
-    auto& builder = builders[static_cast<std::size_t>(worker)];
-    if (builder == nullptr) builder = std::make_unique<ListBuilder>(source.catalogue);
-    std::int32_t* list = out + begins[static_cast<std::size_t>(block)];
-    for (std::int64_t u = block * kUsers; u < std::min(source.users, (block + 1) * kUsers); ++u) {
-      builder->build(source, u, number, list);
-      list += source.length(u);
-    }
-  });
-}
-
-void sort_by_level(Executor& executor, std::int64_t users, const std::int64_t* starts, const std::int32_t* items,
-                   const float* levels, std::int32_t* sorted_items, float* sorted_levels) {
-  constexpr std::int64_t kUsers = 256;
-  parallel_for(executor, ceil_div(users, kUsers), [&](std::int64_t block, int) {
-    std::vector<std::int64_t> order;
-    for (std::int64_t u = block * kUsers; u < std::min(users, (block + 1) * kUsers); ++u) {
-      order.resize(static_cast<std::size_t>(starts[u + 1] - starts[u]));
-      std::iota(order.begin(), order.end(), starts[u]);
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::int64_t a, std::int64_t b) { return levels[a] > levels[b]; });
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        sorted_items[starts[u] + static_cast<std::int64_t>(i)] = items[order[i]];
-        sorted_levels[starts[u] + static_cast<std::int64_t>(i)] = levels[order[i]];
-      }
-    }
-  });
-}
-
 double loss_of_list(const LossSettings& settings, const float* scores, std::int64_t n, const float* levels,
                     std::int64_t positives, float* coefficients, float* curvature) {
   LossScratch scratch;
@@ -409,7 +369,7 @@ double loss_of_list(const LossSettings& settings, const float* scores, std::int6
 }  // namespace
 
 extern const EngineKernels engine_kernels;
-const EngineKernels engine_kernels{create,         destroy, epoch,         solve_users,
-                                   user_gradients, lists,   sort_by_level, loss_of_list};
+const EngineKernels engine_kernels{create,         destroy,     epoch,         solve_users,
+                                   user_gradients, build_lists, sort_by_level, loss_of_list};
 
 }  // namespace sqlrank

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import sys
+from pathlib import Path
 
 from sqlrank import _core
 from sqlrank._threads import explain_threads
 
 _PACKAGES = ("sqlrank", "numpy", "scipy", "polars", "safetensors", "rich", "implicit", "optuna", "matplotlib")
+
+
+@functools.cache
+def code_digest() -> str:
+    """Return a digest of the installed package, sources and compiled parts: numbers of other code may differ."""
+    import sqlrank
+
+    digest = hashlib.sha256()
+    files = {path for folder in sqlrank.__path__ for path in Path(folder).rglob("*") if path.is_file()}
+    for path in sorted(files, key=lambda path: (path.name, str(path))):
+        if path.suffix in (".py", ".toml", ".so", ".dylib"):
+            digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:

@@ -65,7 +65,7 @@ class Rule:
             hint = ""
             if isinstance(value, str) and (close := difflib.get_close_matches(value, self.words, 1)):
                 hint = f' (did you mean "{close[0]}"?)'
-            raise ConfigError(f"{name} is {value!r}{hint}; it must be {self.describe()}")
+            raise ConfigError(f"{name} is {_shown(value)}{hint}; it must be {self.describe()}")
         return number
 
     def _as_number(self, value: Any) -> Any:
@@ -73,13 +73,24 @@ class Rule:
             return value if isinstance(value, bool) else None
         if self.kind is None or isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
             return None
-        number = float(value)
+        try:
+            number = float(value)
+        except (OverflowError, TypeError, ValueError):  # 10**400; an array of numbers
+            return None
         below = number <= self.low if self.above_low else number < self.low
         if not math.isfinite(number) or below or number > self.high:
             return None
         if self.kind is int:
             return int(number) if number == int(number) else None
         return number
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 100 else f"{text[:60]}… ({len(text)} characters)"
 
 
 def setting(

@@ -7,9 +7,11 @@ import re
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
 
 from sqlrank.data import Interactions, read, vocabulary
 from sqlrank.errors import DataError
@@ -95,6 +97,21 @@ def test_not_text(tmp_path):
     path.write_bytes(b"PK\x03\x04 and so on")
     with pytest.raises(DataError, match="spreadsheet"):
         read(path, verbose=False)
+
+
+def test_zstd_is_read_as_utf8_only(tmp_path):
+    text = "user,item\njosé,thé\n"
+    path = tmp_path / "events.csv.zst"
+    for encoding in ("latin-1", "utf-16"):
+        path.write_bytes(pa.Codec("zstd").compress(text.encode(encoding), asbytes=True))
+        with pytest.raises(DataError, match=rf"encoding='{encoding}'; zstd .* pack it with gzip"):
+            read(path, encoding=encoding, verbose=False)
+    path.write_bytes(pa.Codec("zstd").compress(text.encode("latin-1"), asbytes=True))
+    with pytest.raises(DataError, match=r"is not UTF-8; zstd files .* pack it with gzip"):
+        read(path, verbose=False)
+    path.write_bytes(pa.Codec("zstd").compress(text.encode(), asbytes=True))
+    for encoding in ("UTF8", "utf-8-sig"):
+        assert read(path, encoding=encoding, verbose=False).users.ids.to_list() == ["josé"]
 
 
 def test_damaged_archives(tmp_path):
@@ -233,6 +250,7 @@ def test_bad_json(text, message, tmp_path):
             pl.DataFrame({"user": [2**64 - 1], "item": [1]}, schema={"user": pl.UInt64, "item": pl.Int8}),
             "64 signed",
         ),
+        (coo_array(np.ones(3)), "shape (3,); it must be users × items"),
         (3, "Cannot read a int"),
         (b"user,item", "Cannot read a bytes"),
     ],

@@ -1,3 +1,6 @@
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from sqlrank.data import read
@@ -53,6 +56,16 @@ def test_implicit_uses_ratings_for_cleaning_only():
     assert data.to_table().rows() == [("a", "x", 20), ("b", "x", 7)]
 
 
+@pytest.mark.parametrize("with_times", [False, True])
+@pytest.mark.parametrize("policy", ["sum", "last"])
+def test_implicit_data_has_no_values_after_merging(policy, with_times):
+    table = TWICE if with_times else WITHOUT_TIME
+    for source in (table, {name: table[name] for name in table if name != "rating"}):
+        data = read(source, implicit=True, duplicates=policy, verbose=False)
+        assert data.values is None
+        assert data.to_table().select("user", "item").rows() == [("a", "x"), ("b", "x")]
+
+
 def test_nulls_are_dropped_only_on_demand_and_counted(capsys):
     table = {
         "user": ["a", None, "b", "", "c", "-"],
@@ -68,6 +81,76 @@ def test_nulls_are_dropped_only_on_demand_and_counted(capsys):
     assert "3 without user id ('user')" in capsys.readouterr().err
     with pytest.raises(DataError, match="none of its 2 rows is left"):
         read({"user": [0, 0], "item": [1, 2]}, drop_nulls=True, null_values=[0], verbose=False)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
+@pytest.mark.parametrize("role", ["user", "item", "rating", "time"])
+def test_missing_objects_are_nulls(role, missing):
+    rows = [["a", "x", 1.0, "2020-01-01"], ["b", "y", 2.0, "2020-01-02"], ["c", "z", 3, "2020-01-03"]]
+    place = ["user", "item", "rating", "time"].index(role)
+    rows[1][place] = missing
+    table = pd.DataFrame(rows, columns=["user", "item", "rating", "time"], dtype=object)
+    lists = dict(zip(table.columns, map(list, zip(*rows, strict=True)), strict=True))
+    for source in (table, lists, [tuple(row) for row in rows]):
+        data = read(source, drop_nulls=True, verbose=False)
+        assert data.to_table()["user"].to_list() == ["a", "c"]
+        with pytest.raises(DataError, match=f"row 2, column '{role}': the .* is missing"):
+            read(source, verbose=False)
+
+
+def test_missing_times_among_moments():
+    times = pd.Series([pd.Timestamp("2020-01-01"), pd.NaT], dtype=object)
+    data = read({"user": [1, 2], "item": [1, 2], "time": times}, drop_nulls=True, verbose=False)
+    assert data.timestamps.tolist() == [1_577_836_800_000_000]
+
+
+def test_large_integers_beside_a_missing_one_stay_exact():
+    table = {"user": [2**60 + 1, float("nan")], "item": [1, 2]}
+    assert read(table, drop_nulls=True, verbose=False).users.ids.to_list() == [2**60 + 1]
+
+
+@pytest.mark.parametrize("ids", [[5, 6], ["a", "b"], np.array(["a", "b"], object)])
+def test_masked_entries_are_missing(ids):
+    table = {
+        "user": np.ma.array(ids, mask=[False, True]),
+        "item": np.ma.array([1.0, 2.5], mask=[False, True]),
+        "rating": np.ma.array([1.5, 2.5], mask=[False, True]),
+    }
+    with pytest.raises(DataError, match="row 2, column 'user': the user id is missing"):
+        read(table, verbose=False)
+    assert read(table, drop_nulls=True, verbose=False).to_table().rows() == [(ids[0], 1, 1.5)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "nulls"),
+    [
+        (pl.Series([1, 2], dtype=pl.UInt32), [-1, 2**32, 2**64, 2.5, "x", float("inf"), 10**400]),
+        (np.array([1, 2], np.uint8), [300, -1, None]),
+        (np.array([1, 2], np.int8), [128, -129]),
+        (np.array([1, 2], np.int64), [2**64, 2**63, -(2**63) - 1, "9" * 30]),
+        (np.array([1.0, 2.0]), [2**64, 10**400, "1" + "0" * 400]),
+        (["None", "a"], [None]),
+    ],
+)
+def test_null_values_that_no_row_can_hold_are_nowhere(ids, nulls):
+    data = read({"user": ids, "item": [1, 2]}, null_values={"user": nulls}, verbose=False)
+    assert len(data) == 2
+
+
+@pytest.mark.parametrize(
+    ("ids", "null"),
+    [
+        (np.array([0, 7], np.uint8), 0),
+        (np.array([-128, 7], np.int8), -128),
+        (np.array([255, 7], np.uint8), "255"),
+        (np.array([2**53 + 1, 7]), str(2**53 + 1)),
+        (np.array([3.0, 7.0]), 3),
+        (["0", "7"], 0),
+    ],
+)
+def test_null_values_are_found_in_any_type(ids, null):
+    data = read({"user": ids, "item": [1, 2]}, null_values=[null], drop_nulls=True, verbose=False)
+    assert [str(user) for user in data.users.ids] == ["7"]
 
 
 def test_min_value_counts_returns():

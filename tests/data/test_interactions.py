@@ -183,3 +183,30 @@ def test_survives_pickling(small):
 
 
 EMPTY = np.zeros(4, np.int64), np.empty(0, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "said"),
+    [
+        ([0, 2, 3], [0, 1, 3], "outside the 3 items"),
+        ([0, 2, 3], [0, -1, 2], "outside the 3 items"),
+        ([0, 2, 3], [1, 1, 2], "row 0 do not rise"),
+        ([0, 0, 3], [0, 2, 1], "row 1 do not rise"),
+        ([0, 2, 4], [0, 1, 2], "must run from 0 to 3"),
+        ([1, 2, 3], [0, 1, 2], "must run from 0 to 3"),
+        ([0, 3], [0, 1, 2], "must run from 0 to 3 in 3 steps"),
+        ([0, 4, 3], [0, 1, 2], "must not fall"),
+    ],
+)
+def test_rows_of_another_layout_are_refused(indptr, indices, said):
+    data = read([("a", "x"), ("b", "y"), ("b", "z")], verbose=False)
+    arrays = np.array(indptr, np.int64), np.array(indices, np.int32)
+    with pytest.raises(DataError, match=said):
+        Interactions.from_csr(data.users, data.items, *arrays)
+
+
+def test_rows_may_be_empty_anywhere():
+    data = read([("a", "x"), ("b", "y"), ("c", "z")], verbose=False)
+    for indptr, indices in (([0, 0, 2, 2], [0, 2]), ([0, 1, 1, 2], [2, 0]), ([0, 0, 0, 0], [])):
+        arrays = np.array(indptr, np.int64), np.array(indices, np.int32)
+        assert len(Interactions.from_csr(data.users, data.items, *arrays)) == len(indices)

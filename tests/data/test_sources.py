@@ -143,6 +143,49 @@ def test_headless_and_many_separators(tmp_path):
         assert read(path, verbose=False, **options) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("ann,tea\nbob,jam\nann,jam\n", False),
+        ("ann,tea\n", False),
+        ("85123A,tea\n22423,jam\n", False),
+        ('"ann","tea, green"\nbob,jam\n', False),
+        ("kunde,ware\nann,tea\n", False),
+        ("user,ware\nann,tea\n", True),
+        ("kunde,Product_ID\nann,tea\n", True),
+        ("user_id:token,w\nann,tea\n", True),
+        ("kunde,ware\n1,tea\n2,jam\n", True),
+        ("kunde,ware,sterne\nann,tea,5\nbob,jam,3\n", True),
+        ("ware,kunde,tag\nann,tea,2020-01-31\nbob,jam,31.12.2019 10:15\n", True),
+    ],
+)
+def test_first_line_of_a_file_with_columns_by_position(text, header, tmp_path, capsys):
+    path = tmp_path / "events.csv"
+    path.write_text(text)
+    data = read(path, user=0, item=1)
+    assert len(data) == text.count("\n") - header
+    note = "taken for column names; pass header=False" if header else "taken for an event; pass header=True"
+    assert f"line 1 was {note}" in str(data.report)
+    assert note in capsys.readouterr().err
+    said = read(path, user=0, item=1, header=header, verbose=False)
+    assert (said == data, said.report.notes) == (True, ())
+
+
+def test_first_line_by_name_is_a_header(tmp_path):
+    path = tmp_path / "events.csv"
+    path.write_text("kunde,ware\nann,tea\nbob,jam\n")
+    for options in ({"user": "kunde", "item": "ware"}, {"user": "kunde", "item": 1}):
+        data = read(path, verbose=False, **options)
+        assert (len(data), data.report.notes) == (2, ())
+    path.write_text("1,2\n3,4\n")
+    assert read(path, user=0, item=1, verbose=False).report.notes == ()
+
+
+def test_columns_called_by_numbers():
+    for table in ({0: ["a"], 1: ["b"]}, pd.DataFrame({0: ["a"], 1: ["b"]})):
+        assert read(table, user=0, item=1, verbose=False).to_table().rows() == [("a", "b")]
+
+
 def test_quoted_newlines_and_blank_lines(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text('user,item,note\nann,tea,"two\nlines, one field"\n\nbob,"ja""m",\n\n')
@@ -195,6 +238,27 @@ def test_dates_of_all_kinds():
         assert data.timestamps.tolist() == [1577923200 * 10**6]
 
 
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("2020-01-01T10:00:00Z", 10),
+        ("2020-01-01t10:00z", 10),
+        ("2020-01-01 10:00:00 UTC", 10),
+        ("2020-01-01T10:00:00.000 utc", 10),
+        ("2020-01-01 10:00UTC", 10),
+        ("2020-01-01 10:00:00+02", 8),
+        ("2020-01-01T10:00-02", 12),
+        ("2020-01-01 10:00:00 +02", 8),
+        ("2020-01-01T10:00:00+0200", 8),
+        ("2020-01-01 10:00:00+02:30", 7.5),
+    ],
+)
+def test_iso_times_with_zones(text, hour):
+    table = {"user": [1, 2], "item": [1, 2], "time": [text, "2020-01-01"]}
+    midnight = 1_577_836_800_000_000
+    assert read(table, verbose=False).timestamps.tolist() == [midnight + hour * 3_600_000_000, midnight]
+
+
 def test_columns_are_guessed_and_said(capsys):
     table = {"CustomerID": [1], "Product ID": [2], "STARS": [3], "InvoiceDate": ["2020-01-01"], "note": ["x"]}
     data = read(table)
@@ -224,7 +288,10 @@ def test_columns_are_guessed_and_said(capsys):
         ({"user": "user", "item": "user"}, ConfigError, "cannot be both"),
         ({"duplicates": "newest"}, ConfigError, "use one of auto, first"),
         ({"min_user_events": -1}, ConfigError, "negative"),
+        ({"min_user_events": None}, ConfigError, "must be a whole number"),
+        ({"min_item_events": 1.5}, ConfigError, "must be a whole number"),
         ({"min_value": float("nan")}, ConfigError, "finite"),
+        ({"min_value": "3"}, ConfigError, "min_value='3' must be a finite number"),
         ({"min_value": 1, "rating": False}, ConfigError, "needs a rating column"),
         ({"null_values": "NA"}, ConfigError, "must be a list"),
         ({"null_values": {"customer": [0]}}, ConfigError, "its keys are user"),

@@ -2,6 +2,7 @@ import io
 import math
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +283,19 @@ def test_bad_data(data: Interactions) -> None:
 
 def test_model_names() -> None:
     assert model_class("wmf") is model_class("WeightedMF") is sqlrank.WeightedMF
+
+
+def test_one_model_is_alive_at_a_time_and_none_learns_cold(parts: tuple[Interactions, Interactions]) -> None:
+    """Peaks of memory are of one seed's model; what is imported once is imported before the clock starts."""
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+    fits: list[tuple[int, int]] = []
+
+    class Counted(sqlrank.Popularity):
+        def fit(self, train: Interactions, **how: Any) -> Any:
+            alive.add(self)
+            fits.append((len(alive), len(train)))
+            return super().fit(train, **how)
+
+    compare(parts, models={"counted": Counted()}, seeds=3)
+    assert [count for count, _ in fits] == [1, 1, 1, 1]
+    assert fits[0][1] < fits[1][1] == fits[2][1] == fits[3][1] == len(parts[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import sqlrank.tuning
 from sqlrank.data.datasets import Dataset, make_ratings
 from sqlrank.data.interactions import Interactions
-from sqlrank.errors import FormatError
+from sqlrank.errors import DataError, FormatError
 from sqlrank.experiments import load_experiment, names, reproduce
 from sqlrank.experiments.definition import Task
 from sqlrank.experiments.page import load_outcomes, page_text, write_page
@@ -176,6 +177,84 @@ def test_a_trial_of_other_events_is_another_trial(tmp_path: Path) -> None:
     benches = [Bench(source, Store(tmp_path), 1) for source in (MadeUp(), MadeUp(), Other())]
     keys = [trial_of(experiment, row, 0, {}, bench).key for bench in benches]
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_trial_is_known_only_to_the_code_and_the_threads_that_ran_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = miniature(load_experiment("table3"))
+    row = experiment.rows[0]
+
+    def key(threads: int) -> str:
+        return trial_of(experiment, row, 0, {}, Bench(MadeUp(), Store(tmp_path), threads)).key
+
+    first = key(1)
+    assert first == key(1) != key(2)
+    monkeypatch.setattr("sqlrank.experiments.store.code_digest", lambda: "of other code")
+    assert key(1) != first
+
+
+def test_a_trial_of_other_users_is_another_trial(tmp_path: Path) -> None:
+    """What decides who takes part need not be in the events: here it is how many rows a user had."""
+
+    class Rows(MadeUp):
+        def __init__(self, most: int) -> None:
+            self._most = most
+
+        def load(self, task: Task) -> Dataset:
+            made = super().load(task)
+            ids = made.train.users.ids
+            rows = pl.DataFrame({"user": ids, "rows": [self._most] * 60 + [0] * (len(ids) - 60)})
+            return dataclasses.replace(made, users=rows)
+
+    task = Task("t", "T", "made-up", ("paper-implicit",), "ndcg@10", n_train=10, min_events=15, min_rows=20)
+    experiment = miniature(load_experiment("table3"))
+    row = dataclasses.replace(experiment.rows[0], task=task)
+    keys = {trial_of(experiment, row, 0, {}, Bench(Rows(most), Store(tmp_path), 1)).key for most in (20, 30)}
+    assert len(keys) == 1
+    nobody = Bench(Rows(20), Store(tmp_path), 1)
+    more = dataclasses.replace(row, task=dataclasses.replace(task, min_rows=0))
+    assert nobody.checksum(row.task, 0) != nobody.checksum(more.task, 0)
+
+
+def test_an_interrupted_trial_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends the run; what was half learnt is not kept."""
+    from sqlrank.training.trainer import ListTrainer
+
+    real, epochs = ListTrainer.train_epoch, []
+
+    def press(self: ListTrainer, number: int) -> Any:
+        epochs.append(number)
+        if len(epochs) == 3:
+            raise KeyboardInterrupt
+        return real(self, number)
+
+    monkeypatch.setattr(ListTrainer, "train_epoch", press)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("table3", output=tmp_path, small=True, progress=False)
+    assert not list((tmp_path / "trials").glob("*.json"))
+
+
+def test_a_data_set_that_cannot_be_read_leaves_the_other_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = MadeUp.load
+
+    def damaged(self: MadeUp, task: Task) -> Dataset:
+        if task.name == "ml-1m-described":
+            raise DataError("ratings.parquet cannot be read")
+        return real(self, task)
+
+    monkeypatch.setattr(MadeUp, "load", damaged)
+    rows = "\n".join(
+        f'[[rows]]\nlabel = "P"\nmodel = "Popularity"\ntask = "{name}"'
+        for name in ("ml-1m-described", "amazon")
+    )
+    (tmp_path / "own.toml").write_text(f'title = "Two"\nkind = "table"\nseeds = 1\n{rows}')
+    (outcome,) = reproduce(str(tmp_path / "own.toml"), output=tmp_path / "r", small=True, progress=False)
+    bad, sound = outcome.rows
+    assert bad.skipped is not None and "ratings.parquet cannot be read" in bad.skipped
+    assert sound.skipped is None and len(sound.records) == 2
 
 
 def test_what_a_task_cuts() -> None:

@@ -40,7 +40,7 @@ def test_within_three_standard_errors_of_the_difference(paper: float, verdict: s
 def test_other_data_add_the_errors_over_users() -> None:
     found = finding(printed(0.25), "precision@1", [record(0.5), record(0.5)], other_data=True)
     assert ROW.task.paper_users == 3937
-    assert found.error == pytest.approx(math.sqrt(0.02**2 + 0.25 * 0.75 / 3937))
+    assert found.error == pytest.approx(0.02 * math.sqrt(1 + 100 / 3937))  # 0.02 is the error over 100 users
 
 
 def test_users_with_nothing_to_find_count_as_the_paper_counts_them() -> None:
@@ -61,6 +61,7 @@ def test_claims() -> None:
     assert judge(more, measured).holds is False
     assert judge(replace(more, factor=1.05), measured).holds is True
     assert judge(replace(more, worse="z"), measured).holds is None
+    assert judge(more, {**measured, "b": [record(0.0)]}).holds is True
     assert judge(Claim("", "precision@1", rising=("c", "b", "a")), measured).holds is True
     assert judge(Claim("", "precision@1", rising=("c", "a", "b")), measured).holds is False
 

@@ -137,3 +137,63 @@ def test_ranked_lists():
     assert len(joined) == 4
     assert joined.row(3)[0].tolist() == [2]
     assert len(RankedLists.concatenate([])) == 0
+
+
+def test_iterators_are_read_once(model):
+    users = ["user 01", "nobody"]
+    with pytest.raises(DataError, match="'nobody'"):
+        model.recommend(users=iter(users))
+    with pytest.raises(DataError, match="'nobody'"):
+        model.score(iter(users), ["item 01", "item 02"])
+    with pytest.raises(DataError, match="'nothing'"):
+        model.recommend(users=["user 01"], candidates=iter(["item 03", "nothing"]))
+    with pytest.raises(DataError, match="'nothing'"):
+        model.similar_items(iter(["nothing"]))
+    assert model.recommend(users=iter(users[:1]), n=3).equals(model.recommend(users=users[:1], n=3))
+
+
+@pytest.mark.parametrize("users", [np.int64(3), 3.5, 3, "user 01"])
+def test_a_single_user_is_no_sequence(model, users):
+    with pytest.raises(DataError, match=r"users: expected a sequence of ids, got the single value"):
+        model.recommend(users=users)
+
+
+@pytest.mark.parametrize("rating", [np.nan, np.inf, None, "bad", 1e300, 10**400, [1.0]], ids=str)
+def test_ratings_of_histories_are_finite_numbers(model, rating):
+    with pytest.raises(DataError, match="history of 'ann': the rating of 'item 02' is "):
+        model.recommend(histories={"bob": [("item 01", 4)], "ann": [("item 01", 4), ("item 02", rating)]})
+
+
+def test_ratings_of_interactions_are_finite_numbers(model):
+    data = example_events(ratings=True)
+    values = data.values.copy()
+    values[3] = np.nan
+    broken = type(data).from_csr(data.users, data.items, data.indptr, data.indices, values)
+    with pytest.raises(DataError, match=r"history of 'user 00': the rating of .* is "):
+        model.recommend(histories=broken)
+
+
+def test_the_later_of_two_equal_rows_of_a_history_counts(model):
+    rows = [("x", "item 01", 5.0), ("x", "item 02", 2.0), ("x", "item 01", 1.0)]
+    expected = model.recommend(histories={"x": [("item 02", 2.0), ("item 01", 1.0)]}, n=4)
+    table = pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row")
+    for histories in (table, rows):
+        assert model.recommend(histories=histories, n=4).equals(expected)
+    plain = model.recommend(histories={"x": ["item 01", "item 02"]}, n=4)
+    assert model.recommend(histories=table.drop("rating"), n=4).equals(plain)
+
+
+@pytest.mark.parametrize("what", ["exclude", "candidates"])
+def test_lists_under_keys_that_are_no_users_here(what):
+    rows = [(user, item) for user in range(4) for item in range(6) if (user + item) % 3]
+    model = ToyFactors(rank=3).fit(read(rows, verbose=False))
+    with pytest.raises(DataError, match="'0' was asked for"):
+        model.recommend(users=[0], **{what: {"0": [3, 0]}})
+    with pytest.raises(DataError, match="mixed type"):
+        model.recommend(users=[0], **{what: {0: [3], "1": [3]}})
+    others = model.recommend(users=[0], **{what: {0: [3], 77: [1]}})
+    assert others.equals(model.recommend(users=[0], **{what: {np.int64(0): [3]}}))
+    with pytest.warns(UserWarning, match="1 of 1 users of the items to exclude"):
+        model.recommend(users=[0], exclude={"0": [3]}, on_unknown="warn")
+    ignored = model.recommend(users=[0], exclude={"0": [3]}, on_unknown="ignore")
+    assert ignored.equals(model.recommend(users=[0]))

@@ -167,3 +167,53 @@ def test_features_are_read_from_tables_and_matrices():
 def test_wrong_features_are_refused(source, message):
     with pytest.raises(sqlrank.DataError, match=message):
         read_features(source, Vocabulary.from_values(["a", "b", "c"]), "item")
+
+
+def test_the_factors_take_the_learning_rate():
+    data = two_tastes()
+    by_curvature, small, larger = (
+        LinearRanker(rank=3, epochs=5, learning_rate=rate).fit(data, seed=1).item_factors
+        for rate in ("auto", 1e-6, 1e-3)
+    )
+    assert not np.array_equal(by_curvature, small)
+    assert not np.array_equal(small, larger)
+    start = LinearRanker(rank=3, epochs=1, learning_rate=1e-12).fit(data, seed=1).item_factors
+    assert np.abs(small - start).max() < np.abs(larger - start).max() / 100
+
+
+def test_partial_fit_goes_on_from_the_factors_for_as_many_epochs_as_asked_for():
+    data = two_tastes()
+    model = LinearRanker(rank=3, epochs=16).fit(data, seed=1)
+    before = model.item_factors[:, :3].copy()
+    known = sqlrank.read([(0, 1)], verbose=False)
+    assert model.partial_fit(known, epochs=1).history.height == 1
+    after = model.item_factors[:, :3]
+    assert 0 < np.abs(after - before).max() < 0.5 * np.abs(before).max()
+    assert model.partial_fit(known).history.height == 2  # an eighth of a full fit
+
+
+def test_without_factors_the_epochs_of_a_partial_fit_are_iterations():
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(20, 5))
+    data = full_rankings(100, 20, z @ rng.normal(size=5))
+    model = LinearRanker().fit(data, item_features=z)
+    solved = model.history.height
+    assert solved > 2
+    rated = sqlrank.read([(0, 1, 3.0)], verbose=False)
+    assert model.partial_fit(rated, epochs=1).history.height == 1
+    assert model.partial_fit(rated).history.height > 2
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_new_users_of_a_partial_fit_have_their_own_features(rank):
+    data = two_tastes(explicit=True)
+    taste = (np.arange(len(data.users)) % 2).astype(np.float32)[:, None]
+    parity = (np.arange(len(data.items)) % 2).astype(np.float32)[:, None]
+    model = LinearRanker(rank=rank, epochs=8).fit(data, item_features=parity, user_features=taste, seed=1)
+    new = sqlrank.read([(1000, 3, 5.0), (1000, 4, 1.0)], verbose=False)
+    with pytest.raises(sqlrank.DataError, match="1 new users"):
+        model.partial_fit(new)
+    model.partial_fit(new, user_features=np.append(taste, [[1.0]], axis=0))
+    assert len(model.user_factors) == len(data.users) + 1
+    own = model.user_factors[-1, rank:]
+    np.testing.assert_allclose(own, model.coefficients.drop("feature").to_numpy().sum(axis=1), rtol=1e-5)

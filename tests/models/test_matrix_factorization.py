@@ -66,3 +66,18 @@ def test_biases_and_constants():
     plain = MatrixFactorization(rank=2, epochs=2, biases=False).fit(data)
     assert plain.item_factors.shape[1] == 2
     assert not plain.item_biases.any()
+
+
+def test_similarity_leaves_the_constant_columns_out():
+    data = two_tastes(explicit=True)
+    model = MatrixFactorization(rank=4, epochs=10).fit(data, seed=0)
+    for similar, factors, kept in (
+        (model.similar_users, model.user_factors, [0, 1, 2, 3, 4]),  # factors and bias
+        (model.similar_items, model.item_factors, [0, 1, 2, 3, 6]),
+    ):
+        rows = factors[:, kept].astype(np.float64)
+        rows /= np.linalg.norm(rows, axis=1)[:, None]
+        table = similar([0], n=5)
+        np.testing.assert_allclose(table["score"], rows[table["similar"].to_numpy()] @ rows[0], rtol=1e-5)
+        order = np.argsort(-(rows[1:] @ rows[0]), kind="stable")[:5] + 1
+        assert table["similar"].to_list() == order.tolist()

@@ -9,7 +9,7 @@ import sqlrank
 from sqlrank import WeightedMF
 from sqlrank.models._als import solve_rows
 from sqlrank.models.lists import ItemLists
-from sqlrank.training import Callback
+from sqlrank.training import Callback, WholeOrNothing
 
 from .test_rivals import from_table, some_events
 
@@ -74,6 +74,13 @@ def test_the_objective_is_the_documented_one_and_falls():
     expected = [objective(table, 5.0, 2.0, *factors) for factors in watcher.seen]
     np.testing.assert_allclose(values, expected, rtol=1e-5)
     assert (np.diff(values) < 0).all()
+
+
+def test_the_objective_is_left_out_where_nobody_reads_it():
+    model = WeightedMF(rank=4, epochs=3)
+    told = model.fit(some_events(), seed=1).history["objective"]
+    quiet = model.fit(some_events(), seed=1, callbacks=[WholeOrNothing()]).history["objective"]
+    assert told.is_finite().all() and quiet.is_nan().all()
 
 
 def test_fold_in_minimises_the_objective_of_the_user():

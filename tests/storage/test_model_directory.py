@@ -14,7 +14,7 @@ import pytest
 import sqlrank
 from sqlrank.errors import FormatError
 from sqlrank.storage import atomic, directory
-from sqlrank.storage.tensors import map_arrays, write_arrays
+from sqlrank.storage.tensors import header_of, map_arrays, write_arrays
 from sqlrank.testing import example_events
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -79,8 +79,18 @@ def test_model_replaces_itself_while_mapped(saved):
 
 
 def change(path, **content):
+    """Change model.json and leave its checksum out, as the first directories had none."""
     manifest = json.loads((path / "model.json").read_text())
-    (path / "model.json").write_text(json.dumps({**manifest, **content}))
+    (path / "model.json").write_text(json.dumps({**manifest, "checksum": None, **content}))
+
+
+def change_inside(path, *where, value):
+    manifest = json.loads((path / "model.json").read_text())
+    inner = manifest
+    for name in where[:-1]:
+        inner = inner[name]
+    inner[where[-1]] = value
+    change(path, **manifest | {"checksum": None})
 
 
 def flip(path, position):
@@ -100,6 +110,28 @@ DAMAGES = {
     "reads up to 1. Upgrade": lambda p: change(p, format_version=2),
     "a model 'Oracle', which is unknown": lambda p: change(p, model="Oracle"),
     "a model 'FactorModel', which is unknown": lambda p: change(p, model="FactorModel"),
+    "model.json is damaged: format_version is True": lambda p: change(p, format_version=True),
+    "model.json is damaged: format_version is 0": lambda p: change(p, format_version=0),
+    "model.json is damaged: format_version is -3": lambda p: change(p, format_version=-3),
+    "model.json is damaged: format_version is '1'": lambda p: change(p, format_version="1"),
+    "model.json is damaged: facts is ": lambda p: change(p, facts=[]),
+    "model.json is damaged: settings is ": lambda p: change(p, settings=[]),
+    "model.json is damaged: model is ": lambda p: change(p, model=[]),
+    "model.json is damaged: checksum is 5": lambda p: change(p, checksum=5),
+    "model.json is damaged: its checksum is .* instead of abc": lambda p: change(p, checksum="abc"),
+    "model.json is damaged: maximum recursion": lambda p: (p / "model.json").write_text("[" * 100_000),
+    "model.json is damaged: .*no length and checksum": lambda p: change_inside(
+        p, "files", "users.parquet", "sha256", value=5
+    ),
+    "model.json is damaged: .*bytes=-1.*": lambda p: change_inside(
+        p, "files", "users.parquet", "bytes", value=-1
+    ),
+    "model.json: rank is 'x'": lambda p: change_inside(p, "facts", "rank", value="x"),
+    "model.json: rank is None": lambda p: change_inside(p, "facts", "rank", value=None),
+    "model.json: rank is 2; with these settings it is 5": lambda p: change_inside(
+        p, "facts", "rank", value=2
+    ),
+    "model.json: epochs_done is 'x'": lambda p: change_inside(p, "facts", "epochs_done", value="x"),
     "unknown setting 'colour'": lambda p: change(p, settings={"colour": "red"}),
     "does not mention": lambda p: change(p, files={}),
     "factors.safetensors is missing": lambda p: (p / "factors.safetensors").unlink(),
@@ -118,8 +150,17 @@ def test_damage_is_named(saved, message):
         sqlrank.load(saved)
 
 
+def test_a_changed_fact_is_found_by_the_checksum_of_the_manifest(saved):
+    text = (saved / "model.json").read_text()
+    (saved / "model.json").write_text(text.replace('"epochs_done": 2', '"epochs_done": 3'))
+    with pytest.raises(FormatError, match=r"model\.json is damaged: its checksum"):
+        sqlrank.load(saved)
+    (saved / "model.json").write_text(json.dumps(json.loads(text)))  # what it says is the same
+    sqlrank.load(saved)
+
+
 def test_damaged_factors_are_found_when_asked_for(saved):
-    flip(saved / "factors.safetensors", -5)
+    flip(saved / "factors.safetensors", len(header_of(saved / "factors.safetensors")) + 5)
     sqlrank.load(saved)
     with pytest.raises(FormatError, match="checksum"):
         sqlrank.load(saved, verify=True)

@@ -18,6 +18,19 @@ def test_code_in_the_page_runs():
         exec(compile(block, str(PAGE), "exec"), names)
 
 
+def test_every_test_that_the_page_names_is_there():
+    page = PAGE.read_text(encoding="utf-8")
+    there = {
+        name
+        for path in Path(__file__).parent.glob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert set(re.findall(r"`(test_\w+)`", page)) <= there
+    rows = re.findall(r"^\| .* \|$", page[page.index("## What we found") :], re.MULTILINE)
+    assert len(rows) >= 14
+    assert all("`test_" in row or "(rates.md)" in row for row in rows[1:])
+
+
 def test_docstring_examples():
     import doctest
 

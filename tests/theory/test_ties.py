@@ -30,13 +30,13 @@ def brute(law, levels, k=None):
 
 
 @pytest.mark.parametrize("link", ["sigmoid", "identity"])
-@pytest.mark.parametrize("items", range(1, 9))
-def test_sum_over_orders(items, link):
-    rng = np.random.default_rng(items)
-    law = PlackettLuce(2 * rng.standard_normal(items), link)
-    levels = rng.integers(0, 3, items).astype(float)
-    if items > 3:
-        levels[rng.integers(items)] = np.nan
+@pytest.mark.parametrize("rated", range(1, 9))
+@pytest.mark.parametrize("unrated", [0, 1])
+def test_sum_over_orders(rated, unrated, link):
+    rng = np.random.default_rng(rated)
+    law = PlackettLuce(2 * rng.standard_normal(rated + unrated), link)
+    levels = rng.integers(0, 3, rated).astype(float)
+    levels = np.insert(levels, rng.integers(rated), [np.nan] * unrated)
     total, _ = brute(law, levels)
     for method in ("auto", "subsets", "quadrature"):
         assert abs(law.log_prob_ties(levels, method) - total) < 1e-12
@@ -125,6 +125,31 @@ def test_jensen_bound(link):
     assert bound.exact
     assert float(bound) == pytest.approx(each.mean() + np.log(len(each)), rel=1e-12)
     assert float(bound) < total
+
+
+def mean_log_prob(y, rest):
+    """Mean over all orders of log P(this order, before a rest of this log-weight), from the sums over all subsets."""
+    masks = np.arange(1, 1 << len(y))
+    member = (masks[:, None] >> np.arange(len(y))) & 1
+    log_left = np.log(member @ np.exp(y) + np.exp(rest))
+    size = member.sum(axis=1)
+    return y.sum() - sum(log_left[size == s].mean() for s in range(1, len(y) + 1))
+
+
+@pytest.mark.parametrize("link", ["sigmoid", "identity"])
+@pytest.mark.parametrize("items", [13, 14, 15, 16])
+def test_jensen_bound_by_sampling_is_the_mean(items, link):
+    """Levels just too large for the sum over subsets: the samples' mean is that sum's value."""
+    law = PlackettLuce(np.random.default_rng(items).standard_normal(items + 5), link)
+    levels = np.repeat([1.0, 0.0], [items, 5])
+    y, below = law.log_weights[:items], law.log_weights[items:]
+    exact = lgamma(items + 1) + mean_log_prob(y, np.logaddexp.reduce(below))
+    exact += lgamma(6) + mean_log_prob(below, -np.inf)
+    bound = law.jensen_bound(levels, samples=20_000, seed=1)
+    assert not bound.exact and 0 < bound.standard_error < 0.05
+    assert abs(float(bound) - exact) < 4 * bound.standard_error
+    alone = law.jensen_bound(np.where(levels == 1.0, 1.0, np.nan), samples=20_000, seed=1)
+    assert abs(float(alone) - lgamma(items + 1) - mean_log_prob(y, -np.inf)) < 4 * alone.standard_error
 
 
 def test_jensen_bound_by_sampling_agrees_and_stays_below():

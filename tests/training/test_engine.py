@@ -166,6 +166,19 @@ def test_the_queue_is_uniform():
     assert sum((n - 1_000) ** 2 / 1_000 for n in orders.values()) < 25
 
 
+def test_frozen_ties_draw_new_negatives_all_the_same():
+    data = random_data(np.random.default_rng(4), 40, 60, explicit=False)
+    engine = make_engine(data, PlackettLuce(), 2, 1, 16, frozen_ties=True)
+    first, later = (lists_of(engine, data, 2, epoch) for epoch in (0, 7))
+    negatives = 0
+    for user, events in enumerate(np.diff(data.starts)):
+        np.testing.assert_array_equal(first[user][:events], later[user][:events])
+        negatives += not np.array_equal(first[user][events:], later[user][events:])
+    assert negatives > 30
+    fresh = lists_of(make_engine(data, PlackettLuce(), 2, 1, 16), data, 2, 7)
+    assert any(not np.array_equal(a, b) for a, b in zip(fresh, later, strict=True))
+
+
 def test_lists_do_not_depend_on_the_threads():
     data = random_data(np.random.default_rng(4), 1_000, 60, explicit=False)
     engine = make_engine(data, PlackettLuce(), 2, 1, 16)

@@ -119,6 +119,16 @@ def test_another_search_is_not_continued(train: Interactions, tmp_path: Path) ->
         tune(train, storage=tmp_path / "nowhere" / "s.journal")
 
 
+def test_a_search_among_other_candidates_is_not_continued(train: Interactions, tmp_path: Path) -> None:
+    """They print alike: as so many given items."""
+    storage, ids = tmp_path / "search.journal", train.items.ids.to_list()
+    here, there = (sqlrank.Protocol(candidates=part) for part in (ids[:10], ids[10:20]))
+    assert str(here) == str(there)
+    tune(train, trials=1, storage=storage, protocol=here)
+    with pytest.raises(ConfigError, match="another protocol"):
+        tune(train, trials=1, storage=storage, protocol=there)
+
+
 def test_ranges_are_respected(train: Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = sqlrank.SQLRank.settings_class.rules()
     narrow = {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <numeric>
 #include <vector>
 
+#include "sqlrank/parallel.hpp"
 #include "sqlrank/random.hpp"
 
 namespace sqlrank {
@@ -18,6 +21,7 @@ struct ListSource {
   const float* levels = nullptr;         // of each event; null: implicit
   std::int64_t negatives = 0;            // implicit: unseen items per positive, drawn anew for every list
   std::uint64_t seed = 0;
+  bool frozen_ties = false;   // the order of equals is that of epoch 0; negatives are drawn anew all the same
   bool keyed_by_user = true;  // false: every user draws from the same stream (fold-in: order of users is no matter)
 
   std::int64_t events(std::int64_t user) const { return starts[user + 1] - starts[user]; }
@@ -48,7 +52,7 @@ class ListBuilder {
     const std::int64_t events = source.events(user);
     const std::uint32_t key = source.keyed_by_user ? static_cast<std::uint32_t>(user) : 0u;
     std::copy_n(source.items + source.starts[user], events, list);
-    Stream queue(source.seed, Purpose::queue, epoch, key);
+    Stream queue(source.seed, Purpose::queue, source.frozen_ties ? 0u : epoch, key);
     if (source.levels != nullptr) {
       shuffle_ties(source.levels + source.starts[user], events, queue, list);
       return;
@@ -107,5 +111,46 @@ class ListBuilder {
   ItemSet taken_;
   std::vector<std::int32_t> unseen_;
 };
+
+// The lists of all users, one after the other: `out` holds the sum of all lengths.
+inline void build_lists(const ListSource& source, Executor& executor, std::uint32_t number, std::int32_t* out) {
+  constexpr std::int64_t kUsers = 256;
+  const std::int64_t blocks = ceil_div(source.users, kUsers);
+  std::vector<std::int64_t> begins(static_cast<std::size_t>(blocks), 0);
+  std::int64_t begin = 0;
+  for (std::int64_t u = 0; u < source.users; ++u) {
+    if (u % kUsers == 0) begins[static_cast<std::size_t>(u / kUsers)] = begin;
+    begin += source.length(u);
+  }
+  std::vector<std::unique_ptr<ListBuilder>> builders(static_cast<std::size_t>(executor.threads()));
+  parallel_for(executor, blocks, [&](std::int64_t block, int worker) {
+    auto& builder = builders[static_cast<std::size_t>(worker)];
+    if (builder == nullptr) builder = std::make_unique<ListBuilder>(source.catalogue);
+    std::int32_t* list = out + begins[static_cast<std::size_t>(block)];
+    for (std::int64_t u = block * kUsers; u < std::min(source.users, (block + 1) * kUsers); ++u) {
+      builder->build(source, u, number, list);
+      list += source.length(u);
+    }
+  });
+}
+
+// Every user's events, best level first; equal levels stay in the order they came in.
+inline void sort_by_level(Executor& executor, std::int64_t users, const std::int64_t* starts, const std::int32_t* items,
+                          const float* levels, std::int32_t* sorted_items, float* sorted_levels) {
+  constexpr std::int64_t kUsers = 256;
+  parallel_for(executor, ceil_div(users, kUsers), [&](std::int64_t block, int) {
+    std::vector<std::int64_t> order;
+    for (std::int64_t u = block * kUsers; u < std::min(users, (block + 1) * kUsers); ++u) {
+      order.resize(static_cast<std::size_t>(starts[u + 1] - starts[u]));
+      std::iota(order.begin(), order.end(), starts[u]);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::int64_t a, std::int64_t b) { return levels[a] > levels[b]; });
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        sorted_items[starts[u] + static_cast<std::int64_t>(i)] = items[order[i]];
+        sorted_levels[starts[u] + static_cast<std::int64_t>(i)] = levels[order[i]];
+      }
+    }
+  });
+}
 
 }  // namespace sqlrank

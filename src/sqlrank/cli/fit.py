@@ -36,7 +36,7 @@ def fit(
     /,
     *,
     output: Annotated[str, _flag("Folder for the model and its report.html.", "--output", "-o")] = "model",
-    model: Annotated[str, _flag("Which model: sqlrank, wmf, ease, itemknn or popularity.")] = "sqlrank",
+    model: Annotated[str, _flag(f"Which model: {', '.join(MODELS)}.")] = "sqlrank",
     holdout: Annotated[
         float, _flag("Share of the events to measure on; 0: learn from all, measure nothing.")
     ] = 0.1,

@@ -29,8 +29,10 @@ def rates(
     """How the excess risk grows, beside the exponents of the paper's Corollaries 1 and 2."""
     import polars as pl
 
+    from sqlrank.theory.figures import require_matplotlib
     from sqlrank.theory.rates import QUICK, exponent_rows, run_rates, write_report
 
+    require_matplotlib()  # before the minutes of simulation, not after
     result = run_rates(seed, replicates, common.threads, QUICK if quick else None)
     rows = exponent_rows(result)
     if common.json:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sqlrank import _core
 from sqlrank.data import vocabulary
+from sqlrank.data.ids import READ_FROM_TEXT
 from sqlrank.data.layout import Rows, merge_rows, offsets_of
 from sqlrank.data.vocabulary import Vocabulary
 from sqlrank.errors import DataError
@@ -95,8 +96,9 @@ class _Pairs:
 class _Side:
     """The ids of users, or of items, while they are collected."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, from_text: bool) -> None:
         self._name = name
+        self._from_text = from_text
         self._limit = vocabulary.MAX_IDS
         self.index: _core.TextIndex | _core.NumberIndex = _core.NumberIndex(self._limit)
 
@@ -128,7 +130,7 @@ class _Side:
             return pl.Series(self.index.release())
         numbers = np.empty(len(self.index), np.int64)
         self.index.copy_to(numbers)
-        return pl.Series(numbers)
+        return pl.Series(READ_FROM_TEXT if self._from_text else "id", numbers)
 
     def _as_text(self, numbers: _core.NumberIndex) -> _core.TextIndex:
         """For text that looked like integers so far: the same ids spelt out, under the same codes."""
@@ -155,13 +157,23 @@ class Assembly:
 class Assembler:
     """Collects clean batches; ``finish`` gives the compressed rows."""
 
-    def __init__(self, source: str, threads: int, rows: int | None = None, pairs_only: bool = False) -> None:
-        """``rows`` is how many there are at most, where known; ``pairs_only``: no ratings, no times."""
+    def __init__(
+        self,
+        source: str,
+        threads: int,
+        rows: int | None = None,
+        pairs_only: bool = False,
+        from_text: bool = False,
+    ) -> None:
+        """``rows`` is how many there are at most, where known; ``pairs_only``: no ratings, no times.
+
+        ``from_text``: every id was text in its source, even where it is an integer here.
+        """
         self._source = source
         self._threads = threads
         self._rows = rows
         self._pairs = _Pairs(rows) if pairs_only and rows is not None else None
-        self._sides = _Side("users"), _Side("items")
+        self._sides = _Side("users", from_text), _Side("items", from_text)
         self._codes = _Store(np.int32, rows), _Store(np.int32, rows)
         self._values: _Store | None = None
         self._times: _Store | None = None

@@ -19,6 +19,7 @@ _CHUNK = 1 << 23
 _LONGEST_RECORD = 1 << 28
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_WITHIN_UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -39,23 +40,32 @@ def first_bytes(path: Path, n: int = 4) -> bytes:
 def text_blocks(path: Path, encoding: str, quote: str | None) -> Iterator[Block]:
     """The file's text as UTF-8 in blocks of whole records; gzip and zstd are unpacked."""
     with reading(str(path)):
-        yield from _records(_utf8(_chunks(path), path, encoding), path, quote.encode() if quote else None)
+        chunks = _chunks(path, encoding)
+        yield from _records(_utf8(chunks, path, encoding), path, quote.encode() if quote else None)
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
+def _chunks(path: Path, encoding: str) -> Iterator[bytes]:
     magic = first_bytes(path)
     if magic == _ZSTD:
-        yield from _zstd_lines(path)
+        yield from _zstd_lines(path, encoding)
         return
     with gzip.open(path) if magic.startswith(_GZIP) else path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             yield chunk
 
 
-def _zstd_lines(path: Path) -> Iterator[bytes]:
-    # Python learns zstd in 3.14; until then polars unpacks it.
-    for frame in pl.scan_lines(path, name="line", glob=False).collect_batches():
-        yield "\n".join(frame["line"].to_list()).encode() + b"\n"
+def _zstd_lines(path: Path, encoding: str) -> Iterator[bytes]:
+    # Python learns zstd in 3.14; until then polars unpacks it, and it takes nothing but UTF-8.
+    advice = "zstd files are read as UTF-8 only: pack it with gzip, or convert it to UTF-8 first."
+    if codecs.lookup(encoding).name not in _WITHIN_UTF8:
+        raise DataError(f"{path} cannot be read with encoding={encoding!r}; {advice}")
+    try:
+        for frame in pl.scan_lines(path, name="line", glob=False).collect_batches():
+            yield "\n".join(frame["line"].to_list()).encode() + b"\n"
+    except pl.exceptions.ComputeError as error:
+        if "utf8" not in str(error):
+            raise
+        raise DataError(f"{path} is not UTF-8; {advice}") from error
 
 
 def _utf8(chunks: Iterable[bytes], path: Path, encoding: str) -> Iterator[bytes]:

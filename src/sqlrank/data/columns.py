@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlrank.data.ids import close_matches
 from sqlrank.errors import ConfigError, DataError
 
-__all__ = ["ROLES", "ColumnChoice", "choose_columns"]
+__all__ = ["ROLES", "ColumnChoice", "choose_columns", "is_usual_name"]
 
 ROLES = ("user", "item", "rating", "time")
 
@@ -80,14 +80,23 @@ def _asked_for(columns: Sequence[str], role: str, request: str | int | bool, whe
 
 def _by_name(columns: Sequence[str], roles: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:
     free = [name for name in columns if name not in taken.values()]
-    # RecBole writes the type behind the name: "user_id:token".
-    plain = {re.sub(r"[\W_]", "", name.split(":")[0].lower()): name for name in reversed(free)}
+    plain = {_plain(name): name for name in reversed(free)}
     found = {}
     for role in roles:
         name = next((plain[usual] for usual in _USUAL_NAMES[role].split() if usual in plain), None)
         if name is not None:
             found[role] = name
     return found
+
+
+def _plain(name: str) -> str:
+    # RecBole writes the type behind the name: "user_id:token".
+    return re.sub(r"[\W_]", "", name.split(":")[0].lower())
+
+
+def is_usual_name(name: str) -> bool:
+    """Whether a column of this name would be recognised."""
+    return any(_plain(name) in names.split() for names in _USUAL_NAMES.values())
 
 
 def _by_position(columns: Sequence[str], roles: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:

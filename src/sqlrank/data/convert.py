@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from sqlrank.data.ids import normalize_ids
+from sqlrank.data.ids import integers_of, normalize_ids, with_none
 from sqlrank.data.sources import Batch
 from sqlrank.errors import DataError
 
 __all__ = ["Column", "as_rating", "as_text_ids", "as_time", "as_typed_ids", "with_nulls"]
 
 _ISO_LOCAL = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
-_ISO_ZONED = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%d %H:%M%z")
+_ISO_ZONED = ("%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z")  # %#z: offsets may be mere hours
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Column:
 def with_nulls(values: pl.Series, nulls: Sequence[Any]) -> pl.Series:
     """Empty texts, NaN and the listed values become nulls."""
     dtype = values.dtype
+    nulls = [null for null in with_none(nulls) if null is not None]  # "None" may be a name
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         values = values.cast(pl.String)
     if values.dtype == pl.String:
@@ -55,7 +56,7 @@ def with_nulls(values: pl.Series, nulls: Sequence[Any]) -> pl.Series:
     if dtype.is_float():
         values = values.fill_nan(None)
     if dtype.is_numeric():
-        return _nulled(values, [number for number in map(_number, nulls) if number is not None])
+        return _nulled(values, [fitting for null in nulls if (fitting := _fitting(null, dtype)) is not None])
     return values
 
 
@@ -67,13 +68,31 @@ def _nulled(values: pl.Series, nulls: Sequence[Any]) -> pl.Series:
     return values
 
 
-def _number(value: Any) -> float | int | None:
-    if isinstance(value, (int, float)):
+def _fitting(value: Any, dtype: pl.DataType) -> float | int | None:
+    """The value as a number that a column of this type can hold, or None: then it is nowhere in the column."""
+    try:
+        number = _number(value)
+        if dtype.is_integer():
+            whole = int(number)
+            return whole if whole == number and _holds(dtype, whole) else None
+        return float(number)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, str):
         return value
     try:
+        return int(value)  # exact, where a float would round
+    except ValueError:
         return float(value)
-    except (TypeError, ValueError):
-        return None
+
+
+def _holds(dtype: pl.DataType, number: int) -> bool:
+    bits = int(str(dtype).lstrip("UInt"))
+    lowest = -(1 << (bits - 1)) if dtype.is_signed_integer() else 0
+    return lowest <= number < lowest + (1 << bits)
 
 
 def as_typed_ids(column: Column) -> pl.Series:
@@ -86,9 +105,8 @@ def as_text_ids(column: Column) -> pl.Series:
 
     "007" and "7" are different ids, so a column that holds "007" stays text.
     """
-    numbers = column.values.cast(pl.Int64, strict=False)
-    same = numbers.cast(pl.String).eq_missing(column.values)
-    return numbers if same.all() else column.values
+    numbers = integers_of(column.values)
+    return numbers if numbers.null_count() == column.values.null_count() else column.values
 
 
 def as_rating(column: Column, decimal_comma: bool) -> pl.Series:
@@ -171,7 +189,7 @@ def _from_text(column: Column, values: pl.Series) -> tuple[pl.Series, str]:
 
 def _iso(column: Column, values: pl.Series) -> pl.Series:
     """ISO 8601 dates and times; without a zone they count as UTC."""
-    text = values.str.replace("T", " ", literal=True).str.replace(r"(?i)\s*(z|utc)$", "+0000")
+    text = values.str.replace(r"^([0-9-]+)[Tt]", "$1 ").str.replace(r"(?i)\s*(z|utc)$", "+0000")
     parsed = pl.Series([None] * len(text), dtype=pl.Int64)
     for form in (*_ISO_LOCAL, *_ISO_ZONED):
         if (parsed.is_not_null() | text.is_null()).all():

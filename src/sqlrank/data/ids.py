@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,28 @@ import polars as pl
 
 from sqlrank.errors import DataError
 
-__all__ = ["as_ids", "close_matches", "from_objects", "id_type", "normalize_ids"]
+__all__ = [
+    "READ_FROM_TEXT",
+    "as_ids",
+    "close_matches",
+    "from_objects",
+    "id_type",
+    "integers_of",
+    "normalize_ids",
+    "with_none",
+    "without_mask",
+]
+
+READ_FROM_TEXT = "id read from text"
+"""The name of a series of integers that a text file spelt out.
+
+Whether the ids of a file become integers depends on all of them, so the same id may be an integer today and a
+string tomorrow. The name tells such integers from those that were integers in their source, and it stays with
+whatever is picked from the series.
+"""
 
 _FLOAT_TYPES = (pl.Float32, pl.Float64)
+_PANDAS_MISSING = ("NAType", "NaTType")
 
 
 def as_ids(values: Any, what: str = "ids") -> pl.Series:
@@ -52,6 +72,16 @@ def normalize_ids(series: pl.Series, what: str, first: int = 1, unit: str = "row
     if isinstance(series.dtype, (pl.UInt64, pl.Int128, pl.UInt128)):
         return _narrowed(series, what, first, unit)
     return series if series.dtype == target else series.cast(target)
+
+
+def integers_of(texts: pl.Series) -> pl.Series:
+    """The texts that are written as an integer writes itself, as integers; the others are null.
+
+    "007" and "7" are different ids, so "007" is no integer here.
+    """
+    numbers = texts.cast(pl.Int64, strict=False)
+    same = numbers.cast(pl.String).eq_missing(texts)
+    return numbers if same.all() else numbers.set(~same, None)
 
 
 def _whole_numbers(series: pl.Series, what: str, first: int, unit: str) -> pl.Series:
@@ -94,7 +124,17 @@ def _series(values: Any, what: str) -> pl.Series:
 def _from_numpy(values: np.ndarray[Any, Any], what: str) -> pl.Series:
     if values.ndim != 1:
         raise DataError(f"{what}: expected one column of ids, got an array of shape {values.shape}.")
+    if isinstance(values, np.ma.MaskedArray):
+        return without_mask(values, lambda plain: _from_numpy(plain, what))
     return pl.Series(np.ascontiguousarray(values) if values.dtype.kind in "iuf" else values.tolist())
+
+
+def without_mask(
+    array: np.ma.MaskedArray[Any, Any], convert: Callable[[np.ndarray[Any, Any]], pl.Series]
+) -> pl.Series:
+    """The array as ``convert`` makes a series of it, with nulls where it is masked."""
+    series = convert(array.data)
+    return series.set(pl.Series(np.ma.getmaskarray(array)), None)
 
 
 def _from_arrow(values: Any, what: str) -> pl.Series:
@@ -109,11 +149,11 @@ def _is_object_column(values: Any) -> bool:
 
 
 def from_objects(values: Iterable[Any], what: str, first: int = 1) -> pl.Series:
-    """A series from Python objects: all integers or all strings (None is a null).
+    """A series from Python objects: all integers or all strings (None, NaN and pandas' NA are nulls).
 
     ``first`` is the number of the first row in messages.
     """
-    items: Sequence[Any] = values if isinstance(values, (list, tuple)) else list(values)
+    items = with_none(values)
     kinds = {type(value) for value in items} - {type(None)}
     if kinds == {str}:
         return pl.Series(items, dtype=pl.String)
@@ -124,6 +164,18 @@ def from_objects(values: Iterable[Any], what: str, first: int = 1) -> pl.Series:
     if all(issubclass(kind, str) for kind in kinds):
         return pl.Series([None if value is None else str(value) for value in items], dtype=pl.String)
     raise DataError(_mixed_message(items, what, first))
+
+
+def with_none(values: Iterable[Any]) -> Sequence[Any]:
+    """The same values with None for whatever says "missing": NaN, and the NA and NaT of pandas."""
+    items: Sequence[Any] = values if isinstance(values, (list, tuple)) else list(values)
+    kinds = {type(value) for value in items}
+    floats = {kind for kind in kinds if issubclass(kind, (float, np.floating))}
+    # By name: pandas need not be there, and comparing its NA gives no truth value.
+    missing = {kind for kind in kinds if kind.__name__ in _PANDAS_MISSING and "pandas" in kind.__module__}
+    if not floats | missing:
+        return items
+    return [None if type(v) in missing or (type(v) in floats and math.isnan(v)) else v for v in items]
 
 
 def _from_ints(items: Sequence[Any], what: str, first: int) -> pl.Series:
@@ -139,8 +191,7 @@ def _from_ints(items: Sequence[Any], what: str, first: int) -> pl.Series:
 def _mixed_message(items: Sequence[Any], what: str, start: int) -> str:
     first: dict[str, tuple[int, Any]] = {}
     for row, value in enumerate(items):
-        missing = value is None or (isinstance(value, float) and value != value)
-        if not missing:
+        if value is not None:
             first.setdefault(type(value).__name__, (row, value))
     shown = ", ".join(
         f"{value!r} ({kind}, row {row + start})" for kind, (row, value) in list(first.items())[:3]

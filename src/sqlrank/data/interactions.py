@@ -68,7 +68,8 @@ class Interactions:
         timestamps: NDArray[np.int64] | None = None,
         report: CleaningReport | None = None,
     ) -> Interactions:
-        """From arrays that already have the layout described above; only their shapes are checked."""
+        """From arrays that already have the layout described above; others are refused."""
+        _check_layout(indptr, indices, len(users), len(items))
         return cls(
             users, items, indptr, indices, values, timestamps, report or CleaningReport(events=len(indices))
         )
@@ -270,3 +271,21 @@ def _recode(old: Vocabulary, new: Vocabulary, used: NDArray[np.bool_], side: str
         names = ", ".join(repr(name) for name in old.ids.filter(pl.Series(lost)).head(3))
         raise DataError(f"{int(lost.sum())} {side} have events but are not in the new vocabulary: {names}.")
     return codes
+
+
+def _check_layout(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_users: int, n_items: int) -> None:
+    """Kernels follow offsets and codes without looking again, and count on an item standing once in a row."""
+    if indptr.shape != (n_users + 1,) or indptr[0] != 0 or indptr[-1] != len(indices):
+        raise DataError(f"indptr must run from 0 to {len(indices)} in {n_users + 1} steps")
+    if bool((indptr[1:] < indptr[:-1]).any()):
+        raise DataError("indptr must not fall")
+    if not len(indices):
+        return
+    if int(indices.view(np.uint32).max()) >= n_items:  # without a sign a negative code is larger than any
+        raise DataError(f"indices holds codes outside the {n_items} items")
+    rises = indices[1:] > indices[:-1]
+    first = indptr[1:-1]
+    rises[first[(first > 0) & (first < len(indices))] - 1] = True  # from one row to the next it may fall
+    if not rises.all():
+        row = int(np.searchsorted(indptr, int(np.argmin(rises)) + 1, side="right")) - 1
+        raise DataError(f"the items of row {row} do not rise: every item may stand once, in ascending order")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
 
 from sqlrank.data.columns import ROLES
@@ -36,10 +37,15 @@ class ReadOptions:
                 f"duplicates={self.duplicates!r} is not known; use one of {', '.join(DUPLICATES)}."
             )
         for name in ("min_user_events", "min_item_events"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name}={getattr(self, name)} counts events: it cannot be negative.")
-        if self.min_value is not None and not math.isfinite(self.min_value):
-            raise ConfigError(f"min_value={self.min_value} must be a finite number.")
+            least = getattr(self, name)
+            if not isinstance(least, Integral) or isinstance(least, bool):
+                raise ConfigError(f"{name}={least!r} counts events: it must be a whole number.")
+            if least < 0:
+                raise ConfigError(f"{name}={least} counts events: it cannot be negative.")
+        if self.min_value is not None and not (
+            isinstance(self.min_value, Real) and math.isfinite(self.min_value)
+        ):
+            raise ConfigError(f"min_value={self.min_value!r} must be a finite number.")
         if isinstance(self.null_values, (str, bytes)):
             raise ConfigError(
                 f"null_values={self.null_values!r} must be a list, such as [{self.null_values!r}]."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,9 @@ def read(
         tuples.
     user, item, rating, time
         Column names, or positions from 0. None: found by the usual names (without a header: by position),
-        which is said on stderr. ``rating=False`` or ``time=False`` leaves that column out.
+        which is said on stderr. ``rating=False`` or ``time=False`` leaves that column out. Where a text
+        file's user and item are positions, its first line counts as an event unless a field is a usual
+        column name, or a word above numbers or dates; ``header=`` decides it.
     duplicates
         What becomes of several events of one pair: ``"first"`` or ``"last"`` (by time where there is one,
         else by row), ``"max"``, ``"sum"``, ``"mean"`` of the rating with the last time, or ``"error"``.
@@ -84,8 +86,9 @@ def read(
     min_value
         Drop rows with a smaller rating, before duplicates are merged.
     drop_nulls, null_values
-        A missing id, rating or time is an error unless ``drop_nulls``. Empty text and NaN are missing,
-        and so are the ``null_values``: a list for all columns, or a mapping such as ``{"user": [0]}``.
+        A missing id, rating or time is an error unless ``drop_nulls``. Empty text, NaN, pandas' NA and
+        masked entries are missing, and so are the ``null_values``: a list for all columns, or a mapping
+        such as ``{"user": [0]}``.
     implicit
         Use the rating for cleaning only, then forget it.
     time_format, decimal_comma
@@ -118,12 +121,16 @@ def read(
         time_format=time_format,
         decimal_comma=decimal_comma,
     )
-    text = TextOptions(separator, header, quote, encoding)
+    text = TextOptions(separator, header, quote, encoding, by_position=_are_positions(user, item))
     name, parts = _open(source, text, user_ids, item_ids)
     data = _read_parts(name, parts, options, resolve_threads(threads))
-    if verbose and (data.report.guessed or data.report.steps):
+    if verbose and (data.report.guessed or data.report.steps or data.report.notes):
         print(data.report, file=sys.stderr)
     return data
+
+
+def _are_positions(*columns: str | int | None) -> bool:
+    return all(isinstance(column, int) for column in columns)
 
 
 def _open(source: Any, text: TextOptions, user_ids: Any, item_ids: Any) -> tuple[str, list[Part]]:
@@ -144,9 +151,9 @@ def _table_part(source: Any) -> Part:
         return lazy_part("the polars query", source)
     if hasattr(source, "iloc") and hasattr(source, "columns"):
         # Column by column, so that a column which nobody asked for cannot fail.
-        return mapping_part("the pandas table", [str(c) for c in source.columns], _pandas_column(source))
+        return _labelled_part("the pandas table", source.columns, source)
     if isinstance(source, Mapping):
-        return mapping_part("the dict", [str(key) for key in source], lambda key: source[key])
+        return _labelled_part("the dict", source, source)
     if hasattr(source, "__arrow_c_stream__"):
         name = f"the {type(source).__name__}"
         with reading(name):
@@ -159,12 +166,14 @@ def _table_part(source: Any) -> Part:
     )
 
 
-def _pandas_column(table: Any) -> Any:
-    labels = {str(label): label for label in table.columns}
-    return lambda name: table[labels[name]]
+def _labelled_part(name: str, columns: Iterable[Any], table: Any) -> Part:
+    labels = {str(label): label for label in columns}  # columns may be called 0, 1, 2
+    return mapping_part(name, list(labels), lambda column: table[labels[column]])
 
 
 def _sparse_part(matrix: Any, user_ids: Any, item_ids: Any) -> Part:
+    if len(matrix.shape) != 2:
+        raise DataError(f"The sparse matrix has the shape {matrix.shape}; it must be users × items.")
     entries = matrix.tocoo()
     columns: dict[str, pl.Series] = {}
     for side, codes, ids, n in (
@@ -198,13 +207,15 @@ def _read_parts(name: str, parts: Sequence[Part], options: ReadOptions, threads:
         threads,
         rows=None if None in known else sum(rows or 0 for rows in known),
         pairs_only=not {"rating", "time"} & cleaner.kept_roles and options.duplicates != "sum",
+        from_text=all(part.text for part in parts),
     )
     for part in parts:
         for batch in _guarded(part, choice):
             assembler.add(cleaner.clean(part, batch))
     if assembler.events == 0:
         raise nothing_left(name, cleaner.rows)
-    return _finished(name, choice, cleaner, assembler, options)
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    return _finished(name, choice, cleaner, assembler, options, notes)
 
 
 def _guarded(part: Part, choice: ColumnChoice) -> Iterator[Any]:
@@ -213,7 +224,12 @@ def _guarded(part: Part, choice: ColumnChoice) -> Iterator[Any]:
 
 
 def _finished(
-    name: str, choice: ColumnChoice, cleaner: Cleaner, assembler: Assembler, options: ReadOptions
+    name: str,
+    choice: ColumnChoice,
+    cleaner: Cleaner,
+    assembler: Assembler,
+    options: ReadOptions,
+    notes: tuple[str, ...],
 ) -> Interactions:
     policy = options.duplicates
     if policy == "auto":
@@ -233,15 +249,23 @@ def _finished(
         guessed=choice.guessed,
         rows=cleaner.rows,
         steps=tuple(steps),
+        notes=notes,
         events=before - done.merged,
     )
-    data = Interactions.from_csr(done.users, done.items, *done.rows, report=report)
-    if max(options.min_user_events, options.min_item_events) > 1:
-        data = data.filter(min_user_events=options.min_user_events, min_item_events=options.min_item_events)
-        if len(data) == 0:
-            raise DataError(
-                f"{name}: no event is left after the k-core; lower min_user_events or min_item_events."
-            )
+    # The sum of events without ratings is their number: a value that implicit feedback has no use for.
+    rows = done.rows._replace(values=None) if options.implicit else done.rows
+    data = Interactions.from_csr(done.users, done.items, *rows, report=report)
+    return _core_of(data, name, options)
+
+
+def _core_of(data: Interactions, name: str, options: ReadOptions) -> Interactions:
+    if max(options.min_user_events, options.min_item_events) <= 1:
+        return data
+    data = data.filter(min_user_events=options.min_user_events, min_item_events=options.min_item_events)
+    if len(data) == 0:
+        raise DataError(
+            f"{name}: no event is left after the k-core; lower min_user_events or min_item_events."
+        )
     return data
 
 

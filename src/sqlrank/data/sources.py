@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sqlrank.data.ids import from_objects
+from sqlrank.data.ids import from_objects, with_none, without_mask
 from sqlrank.errors import DataError, SqlrankError
 
 __all__ = ["BATCH_ROWS", "Batch", "Part", "frame_part", "lazy_part", "mapping_part", "reading", "tuple_part"]
@@ -48,6 +48,8 @@ class Part:
     text: bool = False
     """Every column arrives as text (CSV), so that types are for the reader to find out."""
     rows: int | None = None
+    notes: tuple[str, ...] = ()
+    """What was decided about the file, for the report."""
 
 
 @contextmanager
@@ -146,6 +148,8 @@ def _width(row: Any, number: int, name: str) -> int:
 
 def to_series(values: Any, role: str, where: str) -> pl.Series:
     """One column as a series, whatever holds it."""
+    if isinstance(values, np.ma.MaskedArray):
+        return without_mask(values, lambda plain: to_series(plain, role, where))
     if isinstance(values, pl.Series):
         return values if values.dtype != pl.Object else object_series(list(values), role, where)
     dtype = getattr(values, "dtype", None)
@@ -173,12 +177,14 @@ def object_series(values: Sequence[Any], role: str, where: str, first: int = 1) 
     if role == "rating":
         return _rating_objects(values, where, first)
     with reading(where):
+        values = with_none(values)
         kinds = {type(value) for value in values} - {type(None)}
         as_floats = bool(kinds) and all(issubclass(kind, (int, float, np.number)) for kind in kinds)
         return pl.Series(values, dtype=pl.Float64 if float in kinds and as_floats else None, strict=True)
 
 
 def _rating_objects(values: Sequence[Any], where: str, first: int) -> pl.Series:
+    values = with_none(values)
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {str}:
         return pl.Series(values, dtype=pl.String)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from sqlrank.data.blocks import Block, text_blocks
+from sqlrank.data.columns import is_usual_name
 from sqlrank.data.sources import Batch, Part, reading
 from sqlrank.errors import ConfigError, DataError
 
@@ -18,6 +20,11 @@ __all__ = ["TextOptions", "text_part"]
 _SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 _STAND_IN = b"\x1f"  # the parser knows separators of one byte only: longer ones are replaced by this one
 _LINES_TO_LOOK_AT = 20
+_NUMBER_OR_DATE = re.compile(r"\s*[-+]?\d[\d\s.,:/TZ+-]*")
+_HEADER_NOTES = {
+    True: "line 1 was taken for column names; pass header=False if it is an event",
+    False: "line 1 was taken for an event; pass header=True if it holds column names",
+}
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class TextOptions:
     header: bool | None = None
     quote: str | None = '"'
     encoding: str = "utf-8"
+    by_position: bool = False
+    """User and item are positions: nothing says that line 1 holds names."""
 
     def __post_init__(self) -> None:
         if self.separator == "":
@@ -44,6 +53,7 @@ class _Layout:
     columns: Sequence[str]
     header: bool
     quote: str | None
+    notes: tuple[str, ...]
 
 
 def text_part(path: Path, options: TextOptions) -> Part:
@@ -64,7 +74,7 @@ def text_part(path: Path, options: TextOptions) -> Part:
                 records += batch.frame.height
                 yield batch
 
-    return Part(str(path), layout.columns, batches, header=layout.header, text=True)
+    return Part(str(path), layout.columns, batches, header=layout.header, text=True, notes=layout.notes)
 
 
 def _layout(path: Path, data: bytes, options: TextOptions) -> _Layout:
@@ -80,9 +90,24 @@ def _layout(path: Path, data: bytes, options: TextOptions) -> _Layout:
     first = _fields(lines[0], separator, quote) if separator else [lines[0]]
     if separator is None or len(first) < 2:
         raise DataError(_one_column(path, lines[0], options))
-    header = options.header if options.header is not None else not any(_is_number(field) for field in first)
+    notes: tuple[str, ...] = ()
+    header = options.header
+    if header is None:
+        header = not any(_is_number(field) for field in first)
+        if header and options.by_position:
+            header = _names_columns(first, [_fields(line, separator, quote) for line in lines[1:]])
+            notes = (_HEADER_NOTES[header],)
     columns = _distinct(first) if header else [f"column_{i + 1}" for i in range(len(first))]
-    return _Layout(separator, columns, header, quote)
+    return _Layout(separator, columns, header, quote, notes)
+
+
+def _names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a line without numbers is a header: a usual name, or a word above numbers or dates."""
+    if any(is_usual_name(field) for field in first):
+        return True
+    rows = [row for row in below if len(row) == len(first)]
+    words = [i for i, name in enumerate(first) if name.strip() and not re.search(r"\d", name)]
+    return bool(rows) and any(all(_NUMBER_OR_DATE.fullmatch(row[i]) for row in rows) for i in words)
 
 
 def _decoded(line: bytes, path: Path, number: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sqlrank.data.ids import as_ids, close_matches
+from sqlrank.data.ids import READ_FROM_TEXT, as_ids, close_matches, integers_of
 from sqlrank.errors import DataError
 
 __all__ = ["MAX_IDS", "Vocabulary"]
@@ -30,7 +30,9 @@ class Vocabulary:
     >>> vocabulary.decode([1]).to_list()
     ['bob']
 
-    Ids are 64-bit integers or strings; narrower integers are widened, categories become strings.
+    Ids are 64-bit integers or strings; narrower integers are widened, categories become strings. Integers that
+    were read from text are remembered as such: where they meet strings they are spelt out again. Integers that
+    were integers in their source never equal a string.
     """
 
     def __init__(self, ids: pl.Series) -> None:
@@ -42,7 +44,7 @@ class Vocabulary:
         if ids.n_unique() != len(ids):
             twice = ids.filter(ids.is_duplicated())[0]
             raise DataError(f"A vocabulary holds every id once, but {twice!r} appears more than once.")
-        self._ids = _checked_size(ids).alias("id")
+        self._ids = _named(_checked_size(ids))
 
     @classmethod
     def from_values(cls, values: Any) -> Vocabulary:
@@ -63,13 +65,18 @@ class Vocabulary:
     def trusted(cls, ids: pl.Series) -> Vocabulary:
         """From Int64 or String ids that the caller knows to be unique and free of nulls (not checked)."""
         new = cls.__new__(cls)
-        new._ids = _checked_size(ids).alias("id")
+        new._ids = _named(_checked_size(ids))
         return new
 
     @property
     def ids(self) -> pl.Series:
         """The ids in the order of their codes: Int64 or String."""
         return self._ids
+
+    @property
+    def read_from_text(self) -> bool:
+        """Whether these ids are integers that a text file spelt out."""
+        return _spelt(self._ids)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -87,7 +94,7 @@ class Vocabulary:
 
     def encode(self, values: Any) -> NDArray[np.int32]:
         """The codes of these ids; an id that is not in the vocabulary raises :class:`DataError`."""
-        ids = as_ids(values)
+        ids = self._as_here(as_ids(values))
         codes, known = self._lookup(ids)
         if not known.all():
             raise DataError(self._unknown_message(ids.filter(pl.Series(~known))))
@@ -117,19 +124,30 @@ class Vocabulary:
 
         >>> Vocabulary.from_values([7]).extended([9, 3, 7]).ids.to_list()
         [7, 3, 9]
+
+        Integers read from text become strings when an unseen id is one.
         """
-        ids = as_ids(values)
+        ids = self._as_here(as_ids(values))
         if len(self) == 0:
             return Vocabulary.from_values(ids)
         _, known = self._lookup(ids)
         new = ids.filter(pl.Series(~known))
         if len(new) == 0:
             return self
-        if new.dtype != self._ids.dtype:
+        old = self._ids.cast(pl.String) if self.read_from_text and new.dtype == pl.String else self._ids
+        if new.dtype != old.dtype:
             raise DataError(self._unknown_message(new))
-        return Vocabulary.trusted(pl.concat([self._ids, Vocabulary.from_values(new)._ids]))
+        name = READ_FROM_TEXT if _spelt(old) and _spelt(new) else "id"
+        return Vocabulary.trusted(pl.concat([old, Vocabulary.from_values(new)._ids]).alias(name))
+
+    def _as_here(self, ids: pl.Series) -> pl.Series:
+        """The ids as strings where these are strings and the others only happen to be integers."""
+        return ids.cast(pl.String) if self._ids.dtype == pl.String and _spelt(ids) else ids
 
     def _lookup(self, ids: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        ids = self._as_here(ids)
+        if self.read_from_text and ids.dtype == pl.String:
+            ids = integers_of(ids)
         if ids.dtype != self._ids.dtype or len(self) == 0 or len(ids) == 0:
             return np.zeros(len(ids), np.int32), np.zeros(len(ids), np.bool_)
         if self._is_range:
@@ -153,7 +171,7 @@ class Vocabulary:
         return bool((self._ids == pl.Series(np.arange(len(self), dtype=np.int64))).all())
 
     def _unknown_message(self, unknown: pl.Series) -> str:
-        if unknown.dtype != self._ids.dtype and len(self):
+        if unknown.dtype != self._ids.dtype and len(self) and not self.read_from_text:
             mine, theirs = (
                 ("strings", "integers") if self._ids.dtype == pl.String else ("integers", "strings")
             )
@@ -170,6 +188,14 @@ class Vocabulary:
         if isinstance(name, str):
             hint = close_matches(name, self._ids.head(_SUGGESTION_POOL).to_list())
         return f"{name!r}{hint}"
+
+
+def _spelt(ids: pl.Series) -> bool:
+    return ids.dtype == pl.Int64 and ids.name == READ_FROM_TEXT
+
+
+def _named(ids: pl.Series) -> pl.Series:
+    return ids if _spelt(ids) else ids.alias("id")
 
 
 def _checked_size(ids: pl.Series) -> pl.Series:

@@ -98,8 +98,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper concludes, as something that the numbers show or do not.
+    """What the paper concludes or somebody hopes, as something that the numbers show or do not.
 
+    task                    the name of the task whose rows are meant; None where the experiment has only one
     better, worse, factor   the one method's number is at least `factor` times the other's
     rising                  the metric rises along these methods
     method, reaches, within the method has reached this number after so many seconds of training
@@ -107,6 +108,7 @@ class Claim:
 
     text: str
     metric: str
+    task: str | None = None
     better: str | None = None
     worse: str | None = None
     factor: float = 1.0
@@ -138,6 +140,12 @@ class Experiment:
             raise ConfigError(f"kind is {self.kind!r}; it must be {', '.join(KINDS)}")
         if self.seeds < 1:
             raise ConfigError(f"seeds is {self.seeds}; it must be at least 1")
+        tasks = {row.task.name for row in self.rows}
+        for claim in self.claims:
+            if claim.task is None and len(tasks) > 1:
+                raise ConfigError(f"the claim {claim.text!r} must say which task it is about")
+            if claim.task is not None and claim.task not in tasks:
+                raise ConfigError(f"the claim {claim.text!r} is about {claim.task!r}, which no row is")
         if self.tuning is None and any(row.search for row in self.rows):
             raise ConfigError("rows have settings to search, but there is no [tuning]")
 

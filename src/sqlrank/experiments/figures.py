@@ -41,10 +41,20 @@ def _curves(outcome: Outcome) -> Figure:
         label = "epoch" if across == "epoch" else "seconds of training"
         tidy(ax, metric, label, metric)
         if across == "seconds":
-            ax.set_xscale("log")
+            _log_seconds(ax)
     direct_label(figure.axes[0], 2)
     figure.suptitle(outcome.experiment.title, x=0.01, ha="left", fontsize=12)
     return figure
+
+
+def _log_seconds(ax: Axes) -> None:
+    """A logarithmic axis with plain numbers, few enough to be read."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _line(ax: Axes, own: pl.DataFrame, across: str, method: str, style: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -42,7 +41,7 @@ class Bench:
     def __init__(self, source: Source, store: Store, threads: int | None) -> None:
         self.source, self.store, self.threads = source, store, threads
         self._datasets: dict[str, Dataset] = {}
-        self._checksums: dict[str, str] = {}
+        self._checksums: dict[tuple[Task, int], str] = {}
         self._cut: tuple[tuple[Task, int], tuple[Interactions, Interactions]] | None = None
 
     def parts(self, task: Task, seed: int) -> tuple[Interactions, Interactions]:
@@ -51,16 +50,11 @@ class Bench:
             self._cut = (task, seed), cut(self._dataset(task), task, seed)
         return self._cut[1]
 
-    def checksum(self, task: Task) -> str:
-        """Of the events of the task's data set."""
-        if task.dataset not in self._checksums:
-            data = self._dataset(task)
-            parts = [part for part in (data.train, data.test) if part is not None]
-            # Splits are drawn by the ids.
-            ids = ",".join(map(str, [*data.train.users.ids, *data.train.items.ids]))
-            told = [f"ids {zlib.crc32(ids.encode()):08x}", *(checksum(part) for part in parts)]
-            self._checksums[task.dataset] = "; ".join(told)
-        return self._checksums[task.dataset]
+    def checksum(self, task: Task, seed: int) -> str:
+        """Of the task's training and test events."""
+        if (task, seed) not in self._checksums:
+            self._checksums[task, seed] = "; ".join(checksum(part) for part in self.parts(task, seed))
+        return self._checksums[task, seed]
 
     def _dataset(self, task: Task) -> Dataset:
         if task.dataset not in self._datasets:
@@ -73,10 +67,11 @@ def trial_of(
 ) -> TrialPlan:
     """The trial of a row with one seed."""
     curve = experiment.kind != TABLE
-    # Seconds belong to one experiment and number of threads; numbers without a clock may serve several.
-    clock = {"experiment": experiment.id, "threads": bench.threads} if experiment.kind == SECONDS else {}
+    # A curve over seconds is of one experiment alone: its trials are measured side by side.
+    clock = {"experiment": experiment.id} if experiment.kind == SECONDS else {}
     facts = {
-        **_data_facts(row.task, bench),
+        **_data_facts(row.task, bench, seed),
+        "threads": bench.threads,  # the seconds of a fit depend on them
         **_versions("implicit" if row.model == "WeightedMF" else "numpy"),
         "model": row.model,
         "settings": dict(settings),
@@ -106,7 +101,7 @@ def settings_of(row: Row, tuning: Tuning | None, bench: Bench, seed: int) -> dic
     from sqlrank.tuning import Space
 
     facts = {
-        **_data_facts(row.task, bench),
+        **_data_facts(row.task, bench, drawn),
         **_versions("optuna", "implicit" if row.model == "WeightedMF" else "numpy"),
         **Space.of(kind, fixed).describe(),
         "tuning": asdict(tuning),
@@ -155,10 +150,10 @@ def _versions(*packages: str) -> dict[str, Any]:
     return {"versions": {name: metadata.version(name) for name in packages}}
 
 
-def _data_facts(task: Task, bench: Bench) -> dict[str, Any]:
+def _data_facts(task: Task, bench: Bench, seed: int) -> dict[str, Any]:
     """What the events and the measures depend on; not how the task is called."""
     facts = asdict(task)
     for name in ("name", "title", "paper_users", "stand_in"):
         del facts[name]
     described: dict[str, Any] = json.loads(json.dumps(facts))
-    return {"task": described, "layout": bench.source.layout(task), "data": bench.checksum(task)}
+    return {"task": described, "layout": bench.source.layout(task), "data": bench.checksum(task, seed)}

@@ -13,6 +13,7 @@ from sqlrank.errors import ConfigError
 from sqlrank.evaluation.protocols import Protocol
 from sqlrank.experiments.definition import TABLE
 from sqlrank.experiments.runner import Outcome, RowOutcome
+from sqlrank.experiments.trial import Record
 from sqlrank.experiments.verdict import Finding, Judged, finding, judge
 
 __all__ = [
@@ -56,8 +57,13 @@ def findings(row: RowOutcome) -> list[Finding]:
 
 def judgements(outcome: Outcome) -> list[Judged]:
     """What the experiment's claims came to."""
-    measured = {row.row.label: row.records for row in outcome.rows if row.records}
-    return [judge(claim, measured) for claim in outcome.experiment.claims]
+    return [judge(claim, _measured(outcome, claim.task)) for claim in outcome.experiment.claims]
+
+
+def _measured(outcome: Outcome, task: str | None) -> dict[str, list[Record]]:
+    """Method -> its records on one task."""
+    rows = [row for row in outcome.rows if task is None or row.row.task.name == task]
+    return {row.row.label: row.records for row in rows if row.records}
 
 
 def results(outcome: Outcome) -> pl.DataFrame:
@@ -162,8 +168,10 @@ def conclusions(outcome: Outcome) -> list[str]:
     claims = [
         f"Claim: {j.text}: {words[j.holds]}. {j.found[0].upper()}{j.found[1:]}." for j in judgements(outcome)
     ]
-    skipped = {row.row.task.title: row.skipped for row in outcome.rows if row.skipped is not None}
-    return claims + [f"Not run: {title}. {' '.join(reason.split())}" for title, reason in skipped.items()]
+    skipped = dict.fromkeys(
+        (row.row.task.title, row.skipped) for row in outcome.rows if row.skipped is not None
+    )
+    return claims + [f"Not run: {title}. {' '.join(reason.split())}" for title, reason in skipped]
 
 
 def protocol_lines(outcome: Outcome) -> list[str]:

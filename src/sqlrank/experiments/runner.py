@@ -147,6 +147,7 @@ def _plans(
                 began = time.perf_counter()
                 try:
                     settings = settings_of(outcome.row, experiment.tuning, bench, seed)
+                    plan = trial_of(experiment, outcome.row, seed, settings, bench)
                 except SqlrankError as error:
                     _fail(outcome, error, say)
                     continue
@@ -154,7 +155,7 @@ def _plans(
                 if outcome.row.search and seconds > 0.5:
                     found = f"settings searched in {seconds:.0f} s"
                     say(f"  {task.title} | {outcome.row.label}, seed {seed}: {found}")
-                yield outcome, trial_of(experiment, outcome.row, seed, settings, bench)
+                yield outcome, plan
 
 
 def _fail(outcome: RowOutcome, error: SqlrankError, say: Say) -> None:

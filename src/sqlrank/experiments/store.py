@@ -7,11 +7,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from sqlrank import _core
+from sqlrank._versions import code_digest
 from sqlrank.errors import FormatError
 from sqlrank.experiments.trial import Record
 
@@ -27,8 +27,8 @@ class Store:
 
     @staticmethod
     def key(facts: Mapping[str, Any]) -> str:
-        """The name of what has these facts, computed by this version on this instruction set."""
-        known = {"sqlrank": metadata.version("sqlrank"), "isa": str(_core.isa), **facts}
+        """The name of what has these facts, computed by this code on this instruction set."""
+        known = {"sqlrank": code_digest(), "isa": str(_core.isa), **facts}
         text = json.dumps(known, sort_keys=True, default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 

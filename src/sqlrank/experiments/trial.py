@@ -13,7 +13,7 @@ from sqlrank.evaluation.evaluate import evaluate
 from sqlrank.evaluation.protocols import Protocol
 from sqlrank.experiments.definition import Task
 from sqlrank.models.base import Recommender
-from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun
+from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, WholeOrNothing
 
 __all__ = ["Record", "run_trial"]
 
@@ -62,7 +62,8 @@ def run_trial(
     """Fit and measure; with `curve`, measure after every epoch as well (the time that takes is not counted)."""
     watch = _Watch(test, task, threads)
     began = watch.start()
-    model.fit(train, seed=seed, threads=threads, callbacks=[watch] if curve else [])
+    hooks: list[Callback] = [WholeOrNothing(), *([watch] if curve else [])]
+    model.fit(train, seed=seed, threads=threads, callbacks=hooks)
     seconds = time.perf_counter() - began - watch.spent
     users = int(np.count_nonzero(np.diff(train.indptr)))
     return Record(
@@ -83,6 +84,8 @@ def _measure(
 
 class _Watch(Callback):
     """Looks at the test after every epoch, to draw a curve; nothing is chosen by it. Its own time is not counted."""
+
+    reads_objective = False
 
     def __init__(self, test: Interactions, task: Task, threads: int | None) -> None:
         self._test, self._task, self._threads = test, task, threads

@@ -36,7 +36,7 @@ def finding(row: Row, metric: str, records: Sequence[Record], *, other_data: boo
 
     The error of the difference. The paper's number is one run, ours the mean of n: sd² (1 + 1/n), the sd over seeds
     (which draw the split, too, where it is drawn). Where the data are not the paper's own, other users are measured:
-    our standard error over users counts, and the paper's, p (1 - p) / users for a share of hits.
+    our standard error over users counts, and the paper's, which is ours for its number of users.
     """
     means = [record.metrics[metric][0] for record in records]
     everybody = [record.everybody(metric) for record in records]
@@ -47,19 +47,17 @@ def finding(row: Row, metric: str, records: Sequence[Record], *, other_data: boo
         return Finding(metric, mean, sd, ours, printed, None, None)
     variance = sd**2 * (1 + 1 / len(records))
     if other_data:
-        variance += _users_variance(metric, records, printed, row.task.paper_users)
+        variance += _users_variance(metric, records, row.task.paper_users)
     error = math.sqrt(variance)
     return Finding(metric, mean, sd, ours, printed, error, _verdict(ours - printed, error))
 
 
-def _users_variance(metric: str, records: Sequence[Record], printed: float, users: int | None) -> float:
-    """Ours, and the paper's where it can be known."""
+def _users_variance(metric: str, records: Sequence[Record], paper_users: int | None) -> float:
+    """Of the mean over our users, and of a mean over as many as the paper had."""
     errors = [record.metrics[metric][1] for record in records]
     own = float(np.mean([error or 0.0 for error in errors])) ** 2
-    if users is None or not metric.startswith("precision"):
-        return 2 * own
-    k = int(metric.partition("@")[2])
-    return own + printed * (1 - printed) / users / k
+    users = float(np.mean([record.metrics[metric][2] for record in records]))
+    return own * (1 + users / (paper_users or users))
 
 
 def _verdict(difference: float, error: float) -> str:
@@ -87,7 +85,8 @@ def judge(claim: Claim, measured: Mapping[str, Sequence[Record]]) -> Judged:
     if not {claim.better, claim.worse} <= measured.keys():
         return Judged(claim.text, None, "not measured")
     better, worse = (_mean(measured[name], claim.metric) for name in (claim.better, claim.worse))
-    found = f"{claim.metric} {better:.4f} against {worse:.4f}: {better / worse - 1:+.1%}"
+    more = f": {better / worse - 1:+.1%}" if worse else ""
+    found = f"{claim.metric} {better:.4f} against {worse:.4f}{more}"
     return Judged(claim.text, better >= claim.factor * worse, found)
 
 

@@ -13,6 +13,7 @@ from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError
 from sqlrank.models._tiles import TILE, Tiles, inverse_in_place
 from sqlrank.models.one_step import OneStepModel, Rows, weights_setting
+from sqlrank.models.stored import stored_array
 from sqlrank.settings import Search, Settings, setting
 
 __all__ = ["EASE", "EASESettings"]
@@ -86,7 +87,8 @@ class EASE(OneStepModel):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
-        self._coefficients = arrays["coefficients"]
+        shape = len(self.items), len(self.items)
+        self._coefficients = stored_array(arrays, "coefficients", np.float32, shape)
 
 
 def _gram(data: Interactions, regularization: float, threads: int) -> Tiles:

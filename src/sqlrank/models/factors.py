@@ -14,8 +14,10 @@ from sqlrank.models.base import Recommender, checked_count
 from sqlrank.models.lists import ItemLists
 from sqlrank.models.ranked import RankedLists
 from sqlrank.models.requests import Filters, Histories, OnUnknown, resolve
+from sqlrank.models.stored import stored_array, stored_number
 from sqlrank.models.tables import ranked_table
 from sqlrank.models.topk import rank_by_factors, score_pairs
+from sqlrank.storage.manifest import MANIFEST
 
 __all__ = ["FactorModel", "padded", "stride_of"]
 
@@ -79,6 +81,14 @@ class FactorModel(Recommender):
         """Keep padded factor rows; ``rank`` of their columns mean something."""
         self._user_factors, self._item_factors, self._rank = users, items, rank
 
+    def _columns(self) -> int | None:
+        """How many columns the rows have, None where the settings do not say it."""
+        return None
+
+    def _constants(self, owner: str) -> slice:
+        """Columns that are the same in all rows of the `owner`, "user" or "item": they point nowhere."""
+        return slice(0, 0)
+
     @property
     def _factors(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         if not self.is_fitted:
@@ -99,7 +109,7 @@ class FactorModel(Recommender):
         owner: str,
         threads: int | None,
     ) -> pl.DataFrame:
-        directions = _unit_rows(factors)
+        directions = _unit_rows(factors, self._constants(owner))
         itself = ItemLists(np.arange(len(codes) + 1), codes)
         ranked = rank_by_factors(
             directions,
@@ -151,17 +161,19 @@ class FactorModel(Recommender):
         return {"rank": self._rank}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
-        users, items, rank = arrays["user_factors"], arrays["item_factors"], int(facts["rank"])
-        for rows, count in ((users, len(self.users)), (items, len(self.items))):
-            if rows.dtype != np.float32 or rows.shape != (count, stride_of(rank)):
-                raise FormatError(
-                    f"Factors of type {rows.dtype} and shape {rows.shape} do not fit {count} ids."
-                )
+        rank, expected = stored_number(facts, "rank", 1), self._columns()
+        if expected not in (None, rank):
+            raise FormatError(f"{MANIFEST}: rank is {rank}; with these settings it is {expected}")
+        users = stored_array(arrays, "user_factors", np.float32, (len(self.users), stride_of(rank)))
+        items = stored_array(arrays, "item_factors", np.float32, (len(self.items), stride_of(rank)))
         self._set_factors(users, items, rank)
 
 
-def _unit_rows(factors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length 1; a row of zeros stays one, and is similar to nothing."""
+def _unit_rows(factors: NDArray[np.float32], without: slice) -> NDArray[np.float32]:
+    """Rows of length 1, without some columns; a row of zeros stays one, and is similar to nothing."""
+    if without.start < without.stop:
+        factors = factors.copy()
+        factors[:, without] = 0.0
     lengths = np.sqrt(np.einsum("ij,ij->i", factors, factors, dtype=np.float64))
     lengths[lengths == 0] = 1.0
     directions: NDArray[np.float32] = (factors / lengths[:, None]).astype(np.float32)

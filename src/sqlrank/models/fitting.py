@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from sqlrank.data import Interactions
-from sqlrank.errors import DataError
+from sqlrank.errors import ConfigError, DataError
 from sqlrank.training.callbacks import Callback, TrainingRun
 from sqlrank.training.early_stopping import EarlyStopping
 from sqlrank.training.loop import run_epochs
 from sqlrank.training.progress import progress_callback
 from sqlrank.training.trainer import EpochReport, Matrix
 
-__all__ = ["all_or_nothing", "check_trainable", "learn_at_once", "training_hooks"]
+__all__ = [
+    "MOST_SEED",
+    "all_or_nothing",
+    "check_events",
+    "check_trainable",
+    "checked_seed",
+    "learn_at_once",
+    "planned_epochs",
+    "training_hooks",
+]
+
+MOST_SEED = 2**64 - 1  # the generator's key has 64 bits
 
 Learn = TypeVar("Learn", bound=Callable[..., Any])
 
@@ -41,8 +53,48 @@ def all_or_nothing(learn: Learn) -> Learn:
     return cast(Learn, guarded)
 
 
+def check_events(events: Any, what: str) -> None:
+    """Raise :class:`DataError` where `what` was given a table or a list in place of interactions."""
+    if not isinstance(events, Interactions):
+        kind = type(events)
+        name = (
+            kind.__name__
+            if kind.__module__ == "builtins"
+            else f"{kind.__module__.split('.')[0]} {kind.__name__}"
+        )
+        raise DataError(f"{what} learns from interactions, not from a {name}: pass sqlrank.read(data)")
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed as an int, or a :class:`ConfigError`."""
+    number = _whole(seed)
+    if number is None or not 0 <= number <= MOST_SEED:
+        raise ConfigError(f"seed is {seed!r}; it must be a whole number from 0 to 2**64 - 1")
+    return number
+
+
+def planned_epochs(epochs: Any, of_fit: int) -> int:
+    """The epochs of a partial_fit: those asked for, or an eighth of a full fit's where None is."""
+    if epochs is None:
+        return max(1, round(of_fit / 8))
+    number = _whole(epochs)
+    if number is None or number < 1:
+        raise ConfigError(f"epochs is {epochs!r}; it must be a whole number >= 1 or None")
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
 def check_trainable(train: Interactions, validation: Interactions | None) -> None:
     """Raise :class:`DataError` where there is nothing to learn from, or the two data sets have different ids."""
+    check_events(train, "fit")
+    if validation is not None:
+        check_events(validation, "validation")
     if len(train) == 0:
         raise DataError("the training data has no events")
     if validation is not None and (validation.users != train.users or validation.items != train.items):

@@ -13,6 +13,7 @@ from sqlrank.data import Interactions
 from sqlrank.models.lists import ItemLists, offsets
 from sqlrank.models.one_step import OneStepModel, Rows, weights_setting
 from sqlrank.models.ranked import RankedLists
+from sqlrank.models.stored import stored_array, stored_lists
 from sqlrank.models.topk import select_top
 from sqlrank.settings import Search, Settings, setting
 
@@ -80,8 +81,10 @@ class ItemKNN(OneStepModel):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
-        self._neighbours = ItemLists(arrays["neighbours_indptr"], arrays["neighbours_indices"])
-        self._similarities = arrays["similarities"]
+        n_items = len(self.items)
+        self._neighbours = stored_lists(arrays, "neighbours", n_items, n_items)
+        length = len(self._neighbours.indices)
+        self._similarities = stored_array(arrays, "similarities", np.float32, (length,))
 
 
 def _nearest(data: Interactions, k: int, shrinkage: float, threads: int) -> RankedLists:

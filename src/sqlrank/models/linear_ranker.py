@@ -13,13 +13,20 @@ from numpy.typing import NDArray
 
 from sqlrank._arrays import padded_rows
 from sqlrank._threads import resolve_threads
-from sqlrank.data import Interactions
+from sqlrank.data import Interactions, Vocabulary
 from sqlrank.errors import DataError
 from sqlrank.losses import ListLoss, PlackettLuce
 from sqlrank.models.features import Features, read_features
-from sqlrank.models.fitting import all_or_nothing, check_trainable, training_hooks
-from sqlrank.models.growth import merge_events
+from sqlrank.models.fitting import (
+    all_or_nothing,
+    check_trainable,
+    checked_seed,
+    planned_epochs,
+    training_hooks,
+)
+from sqlrank.models.growth import MergedEvents
 from sqlrank.models.listwise import ListwiseModel, ListwiseSettings, learns_from_ratings
+from sqlrank.models.stored import stored_array, stored_words
 from sqlrank.settings import Search, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun
 from sqlrank.training.convex import Coefficients, LinearProblem
@@ -107,28 +114,30 @@ class LinearRanker(ListwiseModel):
     ) -> Self:
         """Learn from `train` and the features of all its items (users): see :func:`read_features`."""
         check_trainable(train, validation)
+        seed = checked_seed(seed)
         explicit = learns_from_ratings(self.settings.feedback, train)
         items = (
-            _popularity(train) if item_features is None else read_features(item_features, train.items, "item")
+            _popularity(train.indices, train.n_items)
+            if item_features is None
+            else read_features(item_features, train.items, "item")
         )
         users = (
-            Features([], np.zeros((train.n_users, 0), np.float32))
+            _none(train.n_users)
             if user_features is None
             else read_features(user_features, train.users, "user")
         )
-        if not items.names:
-            raise DataError("the item features have no column beside the ids")
+        _require_columns(items)
         self._given = item_features is not None
         self._item_features, self._user_features = items, users
         self._start_afresh(train, explicit)
         width = resolve_threads(threads)
         hooks = training_hooks(validation, progress, callbacks)
-        if self.settings.rank == 0:
-            return self._fit_features(validation, seed, width, hooks)
-        self._weights = self._problem(seed, width).solve(self.settings.iterations, lambda *_: False)
+        settings = self.settings
+        if settings.rank == 0:
+            return self._fit_features(validation, settings.iterations, seed, width, hooks)
+        self._solve_features(seed, width)
         first = self._first_rows(train.n_users, train.n_items, seed, width)
-        steps = CurvatureSteps(self.settings.decay)
-        return self._train(*first, steps, self.settings.epochs, validation, seed, width, hooks)
+        return self._train(*first, self._steps(), settings.epochs, validation, seed, width, hooks)
 
     @all_or_nothing
     def partial_fit(
@@ -143,31 +152,40 @@ class LinearRanker(ListwiseModel):
         progress: bool | str | Callback = False,
         callbacks: Sequence[Callback] = (),
     ) -> Self:
-        """Fit all events, old and new; the features of new items and users must be given again with the old ones."""
-        if self.is_explicit and events.values is None:
-            raise DataError("the model was fitted on ratings; partial_fit needs events with ratings too")
-        merged = merge_events(self.users, self.items, self.seen, self._values, events)
-        if item_features is None and self._given:
-            item_features = _known(self._item_features, len(merged.items), "item")
-        if user_features is None and self._user_features.names:
-            user_features = _known(self._user_features, len(merged.users), "user")
-        data = Interactions.from_csr(merged.users, merged.items, merged.indptr, merged.indices, merged.values)
-        names = self._item_features.names, self._user_features.names
-        kept = isinstance(item_features, np.ndarray), isinstance(user_features, np.ndarray)
-        self.fit(
-            data,
-            item_features=item_features,
-            user_features=user_features,
-            seed=seed,
-            threads=threads,
-            progress=progress,
-            callbacks=callbacks,
-        )
-        if kept[0] and len(names[0]) == len(self._item_features.names):
-            self._item_features = Features(names[0], self._item_features.values)
-        if kept[1] and len(names[1]) == len(self._user_features.names):
-            self._user_features = Features(names[1], self._user_features.values)
-        return self
+        """Go on with new events; the features of new items and users must be given again with the old ones.
+
+        The coefficients are solved for anew from all events, old and new. Factors (rank > 0) go on from where they
+        are for `epochs` epochs, an eighth of a full fit where not given. Without factors an epoch is an iteration,
+        and not given means until it is solved.
+        """
+        settings = self.settings
+        old_users, old_items = (factors[:, : settings.rank] for factors in self._factors)
+        merged = self._merged(events)
+        planned, seed = planned_epochs(epochs, settings.epochs), checked_seed(seed)
+        self._grow_features(item_features, user_features, merged)
+        self._take_in(merged)
+        width = resolve_threads(threads)
+        hooks = training_hooks(None, progress, callbacks)
+        if settings.rank == 0:
+            return self._fit_features(None, planned if epochs else settings.iterations, seed, width, hooks)
+        self._solve_features(seed, width)
+        first = self._first_rows(len(merged.users), len(merged.items), seed, width)
+        for rows, old in zip(first, (old_users, old_items), strict=True):
+            rows[: len(old), : settings.rank] = old
+        self._fold_in_rows(*first, len(old_users), width)
+        return self._train(*first, CurvatureSteps(), planned, None, seed, width, hooks)
+
+    def _grow_features(self, of_items: Any, of_users: Any, merged: MergedEvents) -> None:
+        self._given = self._given or of_items is not None
+        if self._given:
+            self._item_features = _grown(self._item_features, of_items, merged.items, "item")
+            _require_columns(self._item_features)
+        else:
+            self._item_features = _popularity(merged.indices, len(merged.items))
+        if self._user_features.names or of_users is not None:
+            self._user_features = _grown(self._user_features, of_users, merged.users, "user")
+        else:
+            self._user_features = _none(len(merged.users))
 
     # ---- the features' part ---------------------------------------------------------------------------------------
 
@@ -188,18 +206,24 @@ class LinearRanker(ListwiseModel):
             threads,
         )
 
+    def _solve_features(self, seed: int, threads: int) -> None:
+        self._weights = self._problem(seed, threads).solve(self.settings.iterations, lambda *_: False)
+
     def _user_side(self) -> NDArray[np.float64]:
         features = self._user_features.values.astype(np.float64)
         return np.concatenate([np.ones((len(self.users), 1)), features], axis=1)
 
     def _fit_features(
-        self, validation: Interactions | None, seed: int, threads: int, hooks: Sequence[Callback]
+        self,
+        validation: Interactions | None,
+        iterations: int,
+        seed: int,
+        threads: int,
+        hooks: Sequence[Callback],
     ) -> Self:
         """Solve for the coefficients; every iteration counts as an epoch."""
         problem = self._problem(seed, threads)
-        run = TrainingRun(
-            self, self.settings.iterations, validation, int(problem.engine.entries), threads, seed
-        )
+        run = TrainingRun(self, iterations, validation, int(problem.engine.entries), threads, seed)
         self._history = run.history
         self._publish(problem, np.zeros((problem.user_features.shape[1], problem.columns)))
         begin = time.perf_counter()
@@ -219,7 +243,7 @@ class LinearRanker(ListwiseModel):
             for hook in hooks:
                 hook.before_training(run)
                 started.append(hook)
-            weights = problem.solve(self.settings.iterations, after_iteration)
+            weights = problem.solve(iterations, after_iteration)
             self._publish(problem, weights)
         finally:
             for hook in reversed(started):
@@ -249,6 +273,13 @@ class LinearRanker(ListwiseModel):
         items[:, rank:last] = self._item_features.values
         return users, items
 
+    def _start_of_new(self, users: NDArray[np.float32], known: int) -> NDArray[np.float64]:
+        """The mean of the known users, but everybody's own features."""
+        start = np.tile(super()._start_of_new(users, known), (len(users) - known, 1))
+        fixed = slice(*self._fixed_columns().users)
+        start[:, fixed] = users[known:, fixed]
+        return start
+
     def _set_factors(self, users: NDArray[np.float32], items: NDArray[np.float32], rank: int) -> None:
         if self.settings.rank > 0:
             # What nobody has rated has learnt nothing but being drawn as a negative: its features speak alone.
@@ -275,22 +306,37 @@ class LinearRanker(ListwiseModel):
         }
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
-        self._weights = arrays["weights"]
-        self._item_features = Features(list(facts["item_feature_names"]), arrays["item_features"])
-        self._user_features = Features(list(facts["user_feature_names"]), arrays["user_features"])
+        of_items, of_users = (stored_words(facts, f"{side}_feature_names") for side in ("item", "user"))
+        shapes = (len(self.items), len(of_items)), (len(self.users), len(of_users))
+        weights = stored_array(arrays, "weights", np.float64, (1 + len(of_users), len(of_items)))
+        self._weights = weights
+        self._item_features = Features(of_items, stored_array(arrays, "item_features", np.float32, shapes[0]))
+        self._user_features = Features(of_users, stored_array(arrays, "user_features", np.float32, shapes[1]))
         self._given = bool(facts["features_given"])
         super()._restore(arrays, facts)
 
 
-def _popularity(train: Interactions) -> Features:
-    counts = np.bincount(train.indices, minlength=train.n_items)
+def _none(count: int) -> Features:
+    return Features([], np.zeros((count, 0), np.float32))
+
+
+def _popularity(indices: NDArray[np.int32], n_items: int) -> Features:
+    counts = np.bincount(indices, minlength=n_items)
     return Features(["log(1 + events)"], np.log1p(counts).astype(np.float32)[:, None])
 
 
-def _known(features: Features, count: int, side: str) -> NDArray[np.float32]:
-    if count != len(features.values):
+def _require_columns(items: Features) -> None:
+    if not items.names:
+        raise DataError("the item features have no column beside the ids")
+
+
+def _grown(known: Features, given: Any, ids: Vocabulary, side: str) -> Features:
+    """The features of all `ids`: those given, or the known ones where nobody is new."""
+    if given is not None:
+        return read_features(given, ids, side)
+    if len(ids) != len(known.values):
         raise DataError(
-            f"there are {count - len(features.values)} new {side}s, and the model was fitted on {side} features: "
+            f"there are {len(ids) - len(known.values)} new {side}s, and the model was fitted on {side} features: "
             f"give {side}_features of all {side}s, old and new"
         )
-    return features.values
+    return known

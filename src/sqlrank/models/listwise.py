@@ -18,9 +18,17 @@ from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.losses import ListLoss
 from sqlrank.models.factors import FactorModel
-from sqlrank.models.fitting import all_or_nothing, check_trainable, training_hooks
-from sqlrank.models.growth import merge_events
+from sqlrank.models.fitting import (
+    all_or_nothing,
+    check_events,
+    check_trainable,
+    checked_seed,
+    planned_epochs,
+    training_hooks,
+)
+from sqlrank.models.growth import MergedEvents, merge_events
 from sqlrank.models.lists import ItemLists
+from sqlrank.models.stored import stored_number, stored_values
 from sqlrank.settings import Search, Settings, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
 from sqlrank.training.lists import ListData
@@ -84,7 +92,9 @@ class ListwiseSettings(Settings):
         search=Search(choices=(1, 3, 5, 10)),
     )
     queue: str = setting(
-        "fresh", "fresh breaks ties and draws negatives anew in every epoch", words=("fresh", "frozen")
+        "fresh",
+        "fresh breaks ties and draws negatives anew in every epoch, frozen does both once, frozen-ties only the former",
+        words=("fresh", "frozen", "frozen-ties"),
     )
     init_scale: float = setting(
         0.1, "standard deviation of the initial factors", float, low=0, above_low=True
@@ -139,17 +149,13 @@ class ListwiseModel(FactorModel):
         """
         settings = self.settings
         check_trainable(train, validation)
+        seed = checked_seed(seed)
         explicit = learns_from_ratings(settings.feedback, train)
         self._start_afresh(train, explicit)
         width = resolve_threads(threads)
         users, items = self._first_rows(train.n_users, train.n_items, seed, width)
-        steps: StepRule
-        if isinstance(settings.learning_rate, str):
-            steps = CurvatureSteps(settings.decay)
-        else:
-            steps = FixedSteps(settings.learning_rate, settings.decay)
         hooks = training_hooks(validation, progress, callbacks)
-        return self._train(users, items, steps, settings.epochs, validation, seed, width, hooks)
+        return self._train(users, items, self._steps(), settings.epochs, validation, seed, width, hooks)
 
     @all_or_nothing
     def partial_fit(
@@ -168,30 +174,47 @@ class ListwiseModel(FactorModel):
         a full fit where not given). A pair that was there before takes the new value.
         """
         old_users, old_items = self.user_factors, self.item_factors
-        if self.is_explicit and events.values is None:
-            raise DataError("the model was fitted on ratings; partial_fit needs events with ratings too")
-        if epochs is not None and (isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1):
-            raise ConfigError(f"epochs is {epochs!r}; it must be a whole number >= 1 or None")
+        merged = self._merged(events)
+        planned, seed = planned_epochs(epochs, self.settings.epochs), checked_seed(seed)
         width = resolve_threads(threads)
-        start = self._mean_user()
-        merged = merge_events(self.users, self.items, self.seen, self._values, events)
         users, items = self._first_rows(len(merged.users), len(merged.items), seed, width)
         users[: len(old_users), : self._rank] = old_users
         items[: len(old_items), : self._rank] = old_items
-        self._remember(merged.users, merged.items, ItemLists(merged.indptr, merged.indices))
-        self._values = merged.values
-        self._set_factors(users, items, self._rank)
-        first_new = merged.indptr[len(old_users)]
-        users[len(old_users) :] = self._solve_histories(
-            start,
-            merged.indptr[len(old_users) :] - first_new,
-            merged.indices[first_new:],
-            None if merged.values is None else merged.values[first_new:],
-            width,
-        )
-        planned = epochs or max(1, round(self.settings.epochs / 8))
+        self._take_in(merged)
+        self._fold_in_rows(users, items, len(old_users), width)
         hooks = training_hooks(None, progress, callbacks)
         return self._train(users, items, CurvatureSteps(), planned, None, seed, width, hooks)
+
+    def _merged(self, events: Interactions) -> MergedEvents:
+        """Old and new events as one."""
+        check_events(events, "partial_fit")
+        if self.is_explicit and events.values is None:
+            raise DataError("the model was fitted on ratings; partial_fit needs events with ratings too")
+        return merge_events(self.users, self.items, self.seen, self._values, events)
+
+    def _take_in(self, merged: MergedEvents) -> None:
+        self._remember(merged.users, merged.items, ItemLists(merged.indptr, merged.indices))
+        self._values = merged.values
+
+    def _fold_in_rows(
+        self, users: NDArray[np.float32], items: NDArray[np.float32], known: int, threads: int
+    ) -> None:
+        """Solve the rows of the users behind the first `known`, the items held fixed."""
+        self._set_factors(users, items, self._columns())
+        indptr, indices = self.seen
+        first = indptr[known]
+        values = None if self._values is None else self._values[first:]
+        start = self._start_of_new(users, known)
+        users[known:] = self._solve_histories(start, indptr[known:] - first, indices[first:], values, threads)
+
+    def _start_of_new(self, users: NDArray[np.float32], known: int) -> NDArray[np.float64]:
+        """What the rows of new users are solved from: the mean of the known ones."""
+        mean: NDArray[np.float64] = users[:known].mean(axis=0, dtype=np.float64)
+        return mean
+
+    def _steps(self) -> StepRule:
+        rate, decay = self.settings.learning_rate, self.settings.decay
+        return CurvatureSteps(decay) if isinstance(rate, str) else FixedSteps(rate, decay)
 
     def _start_afresh(self, train: Interactions, explicit: bool) -> None:
         self._remember(train.users, train.items, ItemLists(train.indptr, train.indices))
@@ -237,7 +260,7 @@ class ListwiseModel(FactorModel):
             steps=steps,
             regularization=settings.regularization,
             negatives=settings.negatives,
-            frozen_queue=settings.queue == "frozen",
+            queue=settings.queue,
             seed=seed,
             first_epoch=self._epochs_done,
             threads=threads,
@@ -287,9 +310,11 @@ class ListwiseModel(FactorModel):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
-        self._values = arrays.get("seen_values")
-        self._epochs_done = int(facts.get("epochs_done", 0))
-        self.best_epoch = facts.get("best_epoch")
+        self._values = stored_values(arrays, self.seen)
+        known = {"epochs_done": 0, **facts}  # the first directories do not say it
+        self._epochs_done = stored_number(known, "epochs_done", 0)
+        chosen = facts.get("best_epoch")
+        self.best_epoch = None if chosen is None else stored_number(facts, "best_epoch", 1)
 
     def _facts(self) -> dict[str, Any]:
         return {**super()._facts(), "epochs_done": self._epochs_done, "best_epoch": self.best_epoch}

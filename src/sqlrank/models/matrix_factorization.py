@@ -83,6 +83,10 @@ class MatrixFactorization(ListwiseModel):
             return FixedColumns()
         return FixedColumns(users=(rank + 1, rank + 3), items=(rank, rank + 2))
 
+    def _constants(self, owner: str) -> slice:
+        fixed = self._fixed_columns()
+        return slice(*(fixed.users if owner == "user" else fixed.items))
+
     def _first_rows(
         self, n_users: int, n_items: int, seed: int, threads: int
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

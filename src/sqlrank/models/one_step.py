@@ -15,10 +15,17 @@ from sqlrank._blas import in_threads
 from sqlrank._threads import resolve_threads
 from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError
-from sqlrank.models.fitting import check_trainable, learn_at_once, training_hooks
+from sqlrank.models.fitting import (
+    check_events,
+    check_trainable,
+    checked_seed,
+    learn_at_once,
+    training_hooks,
+)
 from sqlrank.models.growth import merge_events
 from sqlrank.models.lists import ItemLists
 from sqlrank.models.scored import ScoreModel
+from sqlrank.models.stored import stored_values
 from sqlrank.settings import setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
 
@@ -106,6 +113,7 @@ class OneStepModel(ScoreModel):
     ) -> Self:
         """Learn from `train`, from scratch. Callbacks see one epoch, with `validation` data its metric too."""
         check_trainable(train, validation)
+        seed = checked_seed(seed)
         hooks = training_hooks(validation, progress, callbacks)
         return self._learn_anew(train, validation, seed, resolve_threads(threads), hooks)
 
@@ -122,11 +130,14 @@ class OneStepModel(ScoreModel):
 
         A pair that was there before takes the new value. Without a seed, that of the last fit holds.
         """
+        seen = self.seen
+        check_events(events, "partial_fit")
+        seed = None if seed is None else checked_seed(seed)
         if self._values is not None and events.values is None:
             raise DataError(
                 "the model weighs events by their values; partial_fit needs events with values too"
             )
-        merged = merge_events(self.users, self.items, self.seen, self._values, events)
+        merged = merge_events(self.users, self.items, seen, self._values, events)
         data = Interactions.from_csr(merged.users, merged.items, merged.indptr, merged.indices, merged.values)
         hooks = training_hooks(None, progress, callbacks)
         return self._learn_anew(data, None, seed, resolve_threads(threads), hooks)
@@ -209,4 +220,4 @@ class OneStepModel(ScoreModel):
         return {} if self._values is None else {"seen_values": self._values}
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
-        self._values = arrays.get("seen_values")
+        self._values = stored_values(arrays, self.seen)

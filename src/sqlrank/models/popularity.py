@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sqlrank.data import Interactions
 from sqlrank.models.one_step import OneStepModel, Rows
+from sqlrank.models.stored import stored_array
 from sqlrank.settings import Settings
 
 __all__ = ["Popularity", "PopularitySettings"]
@@ -45,4 +46,4 @@ class Popularity(OneStepModel):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
-        self._counts = arrays["counts"]
+        self._counts = stored_array(arrays, "counts", np.int64, (len(self.items),))

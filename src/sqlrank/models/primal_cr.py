@@ -81,7 +81,7 @@ class PrimalCR(ListwiseModel):
             items,
             regularization=settings.regularization,
             negatives=settings.negatives,
-            frozen_queue=settings.queue == "frozen",
+            queue=settings.queue,
             seed=seed,
             first_epoch=self._epochs_done,
             threads=threads,

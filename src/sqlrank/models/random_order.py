@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from sqlrank import _core
 from sqlrank.data import Interactions
+from sqlrank.models.fitting import MOST_SEED
 from sqlrank.models.one_step import OneStepModel, Rows
+from sqlrank.models.stored import stored_number
 from sqlrank.settings import Settings
 
 __all__ = ["Random", "RandomSettings"]
@@ -56,4 +58,4 @@ class Random(OneStepModel):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
-        self._seed = int(facts["seed"])
+        self._seed = stored_number(facts, "seed", 0, MOST_SEED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ __all__ = ["Filters", "Histories", "OnUnknown", "make_filters", "read_histories"
 
 OnUnknown = Literal["raise", "warn", "ignore"]
 
+_KEYS_LOOKED_AT = 100  # of a mapping: it may hold lists for millions, and one request is about few
+
 
 def resolve(
     vocabulary: Vocabulary, ids: Any, on_unknown: OnUnknown, what: str
@@ -27,6 +30,7 @@ def resolve(
     """Codes of the ids, and which of them are known; unknown ones raise, warn or pass as asked for."""
     if on_unknown not in get_args(OnUnknown):
         raise ConfigError(f'on_unknown is {on_unknown!r}; it must be "raise", "warn" or "ignore"')
+    ids = _once(ids, what)
     codes, known = vocabulary.lookup(ids)
     if known.all():
         return codes, known
@@ -37,6 +41,19 @@ def resolve(
         message = f"{lost} of {len(known)} {what} are unknown to the model and were left out"
         warnings.warn(message, UserWarning, stacklevel=4)
     return codes, known
+
+
+def _once(ids: Any, what: str) -> pl.Series:
+    # An iterator gives its ids a single time; whoever looks at them twice looks at a column.
+    if (
+        not isinstance(ids, pl.Series)
+        and not hasattr(ids, "__iter__")
+        and not hasattr(ids, "__arrow_c_stream__")
+    ):
+        raise DataError(
+            f"{what}: expected a sequence of ids, got the single value {ids!r}; wrap it in a list."
+        )
+    return as_ids(ids, what)
 
 
 @dataclass(frozen=True)
@@ -98,6 +115,7 @@ def _lists_per_user(
     *,
     complete: bool,
 ) -> ItemLists:
+    _check_kind_of_keys(users, lists, on_unknown, what)
     rows: list[int] = []
     ids: list[Any] = []
     for row, user in enumerate(users.to_list()):
@@ -111,6 +129,13 @@ def _lists_per_user(
         ids += own
     codes, known = resolve(items, ids, on_unknown, what)
     return ItemLists.from_pairs(np.asarray(rows, np.int64)[known], codes[known], len(users))
+
+
+def _check_kind_of_keys(users: pl.Series, lists: Mapping[Any, Any], on_unknown: OnUnknown, what: str) -> None:
+    """Lists of people who were not asked for are fine, keys that no user here can be are not."""
+    keys = as_ids(list(itertools.islice(lists, _KEYS_LOOKED_AT)), f"users of the {what}")
+    if len(keys) and len(users) and keys.dtype != users.dtype:
+        resolve(Vocabulary.trusted(users), keys, on_unknown, f"users of the {what}")
 
 
 def _plain(values: Any, what: str) -> list[Any]:
@@ -135,8 +160,8 @@ def read_histories(histories: Any, items: Vocabulary, on_unknown: OnUnknown) -> 
     else:
         ids, rows, item_ids, values = _from_interactions(histories)
     codes, known = resolve(items, item_ids, on_unknown, "items of the histories")
+    ratings = None if values is None else _ratings(values, ids, rows, item_ids)[known]
     rows, codes = rows[known], codes[known]
-    values = None if values is None else values[known]
     # Stable: of an item given twice the later rating wins.
     order = np.lexsort((codes, rows))
     last = np.ones(len(order), np.bool_)
@@ -145,10 +170,33 @@ def read_histories(histories: Any, items: Vocabulary, on_unknown: OnUnknown) -> 
     counts = np.bincount(rows[order], minlength=len(ids))
     found = counts > 0
     lists = ItemLists(offsets(counts[found]), codes[order])
-    return Histories(ids.filter(pl.Series(found)), lists, None if values is None else values[order])
+    return Histories(ids.filter(pl.Series(found)), lists, None if ratings is None else ratings[order])
 
 
-_Flat = tuple[pl.Series, NDArray[np.int64], Any, NDArray[np.float32] | None]
+def _ratings(values: Any, ids: pl.Series, rows: NDArray[np.int64], items: Any) -> NDArray[np.float32]:
+    """The ratings as numbers; the first that is none, or too large for one, is named with its person and item."""
+    numbers = values if isinstance(values, np.ndarray) else np.array([_number(value) for value in values])
+    with np.errstate(over="ignore"):
+        ratings = numbers.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(ratings))
+    if len(bad):
+        place = int(bad[0])
+        raise DataError(
+            f"history of {ids[int(rows[place])]!r}: the rating of {items[place]!r} is {values[place]!r}; it must be a "
+            "finite number (up to 3.4e38)."
+        )
+    return ratings
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+# The people; per event the row of its person, the item and perhaps the rating.
+_Flat = tuple[pl.Series, NDArray[np.int64], Any, Any]
 
 
 def _flatten(histories: Mapping[Any, Any]) -> _Flat:
@@ -167,12 +215,12 @@ def _flatten(histories: Mapping[Any, Any]) -> _Flat:
         return ids, rows, events, None
     if not all(rated) or any(len(event) != 2 for event in events):
         raise DataError("Histories hold items, or (item, rating) pairs, but not a mixture of both.")
-    return ids, rows, [item for item, _ in events], np.asarray([value for _, value in events], np.float32)
+    return ids, rows, [item for item, _ in events], [value for _, value in events]
 
 
 def _from_interactions(histories: Any) -> _Flat:
     if not isinstance(histories, Interactions):
-        histories = read(histories, verbose=False)
+        histories = read(histories, duplicates="last", verbose=False)
     users = np.flatnonzero(np.diff(histories.indptr))
     rows = np.repeat(np.arange(len(users)), np.diff(histories.indptr)[users])
     items = histories.items.decode(histories.indices)

@@ -15,10 +15,18 @@ from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError, DataError
 from sqlrank.models._als import ALSTrainer, solve_rows
 from sqlrank.models.factors import FactorModel, padded
-from sqlrank.models.fitting import all_or_nothing, check_trainable, training_hooks
+from sqlrank.models.fitting import (
+    all_or_nothing,
+    check_events,
+    check_trainable,
+    checked_seed,
+    planned_epochs,
+    training_hooks,
+)
 from sqlrank.models.growth import merge_events
 from sqlrank.models.lists import ItemLists
 from sqlrank.models.one_step import weights_setting
+from sqlrank.models.stored import stored_values
 from sqlrank.settings import Search, Settings, setting
 from sqlrank.training.callbacks import Callback, EpochRecord, TrainingRun, history_table
 from sqlrank.training.loop import run_epochs
@@ -94,7 +102,8 @@ class WeightedMF(FactorModel):
     def history(self) -> pl.DataFrame:
         """Epoch, seconds, objective and metrics of the last fit or partial_fit.
 
-        The objective is that of the factors the epoch started from.
+        The objective is that of the factors the epoch started from, NaN where callbacks were given of which none
+        reads it: it takes a third of an epoch.
         """
         return history_table(self._history)
 
@@ -115,7 +124,7 @@ class WeightedMF(FactorModel):
         check_trainable(train, validation)
         if self.settings.weights == "values" and train.values is None:
             raise ConfigError('weights is "values", but the data has no values; use weights="ones"')
-        random = np.random.default_rng(seed)
+        random = np.random.default_rng(seed := checked_seed(seed))
         users, items = (_initial(random, rows, self.settings.rank) for rows in train.shape)
         values = train.values if self.settings.weights == "values" else None
         data = Interactions.from_csr(train.users, train.items, train.indptr, train.indices, values)
@@ -140,6 +149,8 @@ class WeightedMF(FactorModel):
         of a full fit where not given). A pair that was there before takes the new value.
         """
         old_users, old_items = self.user_factors, self.item_factors
+        check_events(events, "partial_fit")
+        planned, seed = planned_epochs(epochs, self.settings.epochs), checked_seed(seed)
         if self._values is not None and events.values is None:
             raise DataError(
                 "the model weighs events by their values; partial_fit needs events with values too"
@@ -155,7 +166,6 @@ class WeightedMF(FactorModel):
         )
         users = np.concatenate([old_users, new_users.astype(np.float32)])
         data = Interactions.from_csr(merged.users, merged.items, merged.indptr, merged.indices, merged.values)
-        planned = epochs or max(1, round(self.settings.epochs / 8))
         run = TrainingRun(self, planned, None, len(data), width, seed)
         return self._train(data, users, items, run, training_hooks(None, progress, callbacks))
 
@@ -168,7 +178,10 @@ class WeightedMF(FactorModel):
         hooks: Sequence[Callback],
     ) -> Self:
         settings = self.settings
-        trainer = ALSTrainer(data, users, items, settings.alpha, settings.regularization, run.threads)
+        read = not hooks or any(hook.reads_objective for hook in hooks)
+        trainer = ALSTrainer(
+            data, users, items, settings.alpha, settings.regularization, run.threads, objective=read
+        )
         self._remember(data.users, data.items, ItemLists(data.indptr, data.indices))
         self._values = data.values
         self._history = run.history
@@ -176,7 +189,15 @@ class WeightedMF(FactorModel):
         self.best_epoch = run.best_epoch
         return self
 
+    def _columns(self) -> int:
+        return self.settings.rank
+
     def _publish(self, users: NDArray[np.float32], items: NDArray[np.float32]) -> None:
+        if not (np.isfinite(users).all() and np.isfinite(items).all()):
+            raise ConfigError(
+                "the factors are no longer finite numbers: lower alpha, raise regularization or, with "
+                'weights="values", scale the values down'
+            )
         self._set_factors(padded(users), padded(items), users.shape[1])
 
     # ---- fold-in ------------------------------------------------------------------------------------------------
@@ -224,7 +245,7 @@ class WeightedMF(FactorModel):
 
     def _restore(self, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> None:
         super()._restore(arrays, facts)
-        self._values = arrays.get("seen_values")
+        self._values = stored_values(arrays, self.seen)
 
 
 def _initial(random: np.random.Generator, rows: int, rank: int) -> NDArray[np.float32]:

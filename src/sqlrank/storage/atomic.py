@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["present_directory", "replaced_directory", "sync_file"]
+from sqlrank.errors import FormatError
+
+__all__ = ["present_directory", "real_place", "replaced_directory", "sync_file"]
 
 _AT_FDCWD = -100
 _EXCHANGE = 2
@@ -19,12 +21,18 @@ _EXCHANGE = 2
 
 @contextmanager
 def replaced_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty directory beside `path`; when the block ends without an error it takes the place of `path`."""
+    """Yield an empty directory beside `path`; when the block ends without an error it takes the place of `path`.
+
+    Where `path` is a symbolic link, what it points to is replaced and the link stays.
+    """
+    path = real_place(path)
+    if _is_working_directory(path):
+        raise FormatError(
+            f"{path} is the current working directory, which a save would replace under whoever works in it; choose "
+            "another path, for example a folder below it."
+        )
+    fresh = _room_beside(path)
     parent = path.parent
-    parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(path)
-    fresh = parent / f".{path.name}.saving-{_writer()}-{secrets.token_hex(4)}"
-    fresh.mkdir()
     try:
         yield fresh
         sync_directory(fresh)
@@ -32,12 +40,24 @@ def replaced_directory(path: Path) -> Iterator[Path]:
         sync_directory(parent)
     finally:
         # After the exchange this is the old directory; after an error, the unfinished new one.
-        shutil.rmtree(fresh, ignore_errors=True)
-    shutil.rmtree(_previous(path), ignore_errors=True)
+        _remove(fresh)
+    _remove(_previous(path))
+
+
+def real_place(path: Path) -> Path:
+    """The absolute path with all symbolic links followed; what the last one points to need not exist."""
+    try:
+        place = path.resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: before Python 3.13, links that go in a circle
+        raise FormatError(f"{path} cannot be followed: {error}.") from error
+    if place.is_symlink():
+        raise FormatError(f"{path} is a symbolic link that leads back to itself.")
+    return place
 
 
 def present_directory(path: Path) -> Path:
     """Where the directory is: at `path`, or aside when a crash came between the two renames of an old system."""
+    path = real_place(path)
     if not path.exists() and _previous(path).is_dir():
         return _previous(path)
     return path
@@ -57,11 +77,32 @@ def sync_directory(path: Path) -> None:
     sync_file(path)
 
 
+def _is_working_directory(path: Path) -> bool:
+    try:
+        return path.samefile(os.curdir)
+    except OSError:
+        return False
+
+
+def _room_beside(path: Path) -> Path:
+    """A new directory on the same file system, which can swap names with `path`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
+        fresh = path.parent / f".{path.name}.saving-{_writer()}-{secrets.token_hex(4)}"
+        fresh.mkdir()
+    except OSError as error:
+        raise FormatError(
+            f"Nothing can be saved in {path.parent}: {error.strerror or error}; choose another path."
+        ) from error
+    return fresh
+
+
 def _put_in_place(fresh: Path, path: Path) -> None:
     if not path.exists():
         fresh.rename(path)
     elif not _exchange(fresh, path):
-        shutil.rmtree(_previous(path), ignore_errors=True)
+        _remove(_previous(path))
         path.rename(_previous(path))
         fresh.rename(path)
 
@@ -74,6 +115,14 @@ def _exchange(first: Path, second: Path) -> bool:
         return False
     names = os.fsencode(first), os.fsencode(second)
     return bool(rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _EXCHANGE) == 0)
+
+
+def _remove(path: Path) -> None:
+    """Remove a directory with all it holds; of a symbolic link the link alone."""
+    if path.is_symlink():
+        path.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _previous(path: Path) -> Path:
@@ -90,7 +139,7 @@ def _remove_leftovers(path: Path) -> None:
     start = f".{path.name}.saving-{host}-"
     for left in path.parent.iterdir():
         if left.name.startswith(start) and not _alive(left.name.removeprefix(start).split("-")[0]):
-            shutil.rmtree(left, ignore_errors=True)
+            _remove(left)
 
 
 def _alive(process: str) -> bool:

@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -36,7 +35,7 @@ def save_model(model: Recommender, path: str | PathLike[str]) -> Path:
     """Write a model directory: all of it, or nothing at all.
 
     Everything is written and flushed beside `path` and swapped in at the end. A model that was there is replaced; a
-    directory that holds anything else is not touched.
+    directory that holds anything else is not touched. Through a symbolic link, what it points to is replaced.
     """
     target = Path(path).absolute()
     _refuse_to_replace(target)
@@ -84,6 +83,17 @@ def load_model(path: str | PathLike[str], *, verify: bool = False) -> Recommende
 
 
 def _load(folder: Path, verify: bool) -> Recommender:
+    try:
+        return _restored(folder, verify)
+    except KeyError as error:
+        raise FormatError(f"{folder} is incomplete: {error} is missing.") from error
+    except (TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+        raise FormatError(f"{folder} is damaged: {error}.") from error
+
+
+def _restored(folder: Path, verify: bool) -> Recommender:
+    from sqlrank.models.stored import stored_lists
+
     manifest = Manifest.read(folder)
     model_class = _model_class(manifest.model, folder)
     manifest.check(folder, everything=verify)
@@ -95,10 +105,11 @@ def _load(folder: Path, verify: bool) -> Recommender:
     users, items = (Vocabulary.trusted(_read_ids(folder / name)) for name in (USERS, ITEMS))
     arrays = map_arrays(folder / FACTORS)
     try:
-        model._remember(users, items, _seen(arrays, len(users)))
-        model._restore(arrays, manifest.facts)
-    except KeyError as error:
-        raise FormatError(f"{folder} is incomplete: {error} is missing.") from error
+        model._remember(users, items, stored_lists(arrays, "seen", len(users), len(items)))
+        own = {name: array for name, array in arrays.items() if name not in _SEEN}
+        model._restore(own, manifest.facts)
+    except FormatError as error:
+        raise FormatError(f"{folder} is damaged: {error}.") from error
     return model
 
 
@@ -114,16 +125,6 @@ def _model_class(name: str, folder: Path) -> type[Recommender]:
             "it first, or upgrade sqlrank."
         )
     return found
-
-
-def _seen(arrays: dict[str, NDArray[Any]], n_users: int) -> Any:
-    from sqlrank.models.lists import ItemLists
-
-    seen = ItemLists(arrays.pop(_SEEN[0]), arrays.pop(_SEEN[1]))
-    wrong_type = seen.indptr.dtype != np.int64 or seen.indices.dtype != np.int32
-    if wrong_type or len(seen.indptr) != n_users + 1 or seen.indptr[-1] != len(seen.indices):
-        raise FormatError(f"The lists of seen items do not fit {n_users} users.")
-    return seen
 
 
 def _read_ids(path: Path) -> pl.Series:
@@ -145,7 +146,7 @@ def _identity(folder: Path) -> tuple[int, ...] | None:
     """What tells a directory from the one that takes its place; the number alone may be given to a new one again."""
     try:
         facts = folder.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns
 

@@ -88,7 +88,7 @@ def map_arrays(path: Path) -> Arrays:
         memory = np.asarray(np.memmap(path, np.uint8, "r", offset=0))[len(header) :]
         arrays = {name: _view(memory, entry) for name, entry in entries.items()}
         used = sum(array.nbytes for array in arrays.values())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"{path} is damaged: {error}.") from error
     if used != size:
         raise FormatError(f"{path} holds {size} bytes of arrays where its header names {used}.")
@@ -99,4 +99,5 @@ def _view(memory: NDArray[np.uint8], entry: dict[str, Any]) -> NDArray[Any]:
     begin, end = entry["data_offsets"]
     if not 0 <= begin <= end <= len(memory):
         raise ValueError(f"an array is said to end at byte {end} of {len(memory)}")
-    return memory[begin:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
+    array = memory[begin:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
+    return np.require(array, requirements="A")  # ours are aligned; another writer's may need a copy

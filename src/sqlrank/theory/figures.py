@@ -7,15 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sqlrank.errors import ConfigError
+
 if TYPE_CHECKING:
     from sqlrank.theory.rates import Slope
 
+NO_POWER_LAW = "no power law"
 SYMBOLS = {"features": {"size": "s (features)"}, "": {"size": "r (rank)"}}
 TITLES = {
     "features": "Corollary 1: one weight vector over s features",
     "fixed-norms": "Corollary 2 as printed: |U| and |V| constant",
     "growing-norms": "Corollary 2 with scores of constant size: |U| ~ √n, |V| ~ √m",
 }
+
+
+def require_matplotlib() -> None:
+    """Raise ConfigError where figures cannot be drawn."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise ConfigError("figures need matplotlib: pip install 'sqlrank[plot]'") from error
 
 
 def axis_name(setting: str, axis: str) -> str:
@@ -29,6 +40,7 @@ def plot_rates(setting: str, slopes: Sequence[Slope], axes: Sequence[Any] | None
     The bound is printed without a constant, so its line is moved to pass through the middle point.
     """
     if axes is None:
+        require_matplotlib()
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
@@ -50,12 +62,14 @@ def _draw(ax: Any, setting: str, slope: Slope) -> None:
     middle = len(x) // 2
     centre = np.exp(np.log(x).mean()), np.exp(np.log(y).mean())
     ax.errorbar(x, y, 2 * np.array(slope.risk_error), fmt="o", ms=4, capsize=2, color="C0", label="simulated")
-    fitted = centre[1] * (x / centre[0]) ** slope.exponent
-    ax.plot(
-        x, fitted, color="C0", lw=1, label=f"fit {slope.exponent:+.2f} [{slope.low:+.2f}, {slope.high:+.2f}]"
-    )
+    if slope.verdict.startswith(NO_POWER_LAW):
+        ax.plot(x, y, color="C0", lw=1, label=NO_POWER_LAW)
+    else:
+        label = f"fit {slope.exponent:+.2f} [{slope.low:+.2f}, {slope.high:+.2f}]"
+        ax.plot(x, centre[1] * (x / centre[0]) ** slope.exponent, color="C0", lw=1, label=label)
     shape = bound * y[middle] / bound[middle]
     ax.plot(x, shape, "--", color="C3", lw=1.2, label=f"printed bound {slope.bound_exponent:+.2f}")
+    ax.plot(x, [p.zero for p in slope.points], ":", color="0.45", lw=1.4, label="guessing: D(X*, 0)")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set_xticks(x, [f"{int(v)}" for v in x])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,15 @@ import numpy as np
 
 from sqlrank._threads import resolve_threads
 from sqlrank.errors import ConfigError
-from sqlrank.theory.likelihood import Floats
-from sqlrank.theory.simulate import SETTINGS, Cell, simulate_all
+from sqlrank.theory.figures import NO_POWER_LAW
+from sqlrank.theory.fits import bent, fit_slope, slope_weights, turns
+from sqlrank.theory.simulate import SETTINGS, STARTS, Cell, Outcome, simulate_all
 
 AXES = ("n", "m", "size")
+# The balls over the truth's norms. One weight vector is found from many rankings, so there a wider ball binds nothing
+# and leaves plain maximum likelihood; factors run to the edge of any ball, and the smallest class is the corollary's.
+BALLS = {"features": 2.0, "fixed-norms": 1.0, "growing-norms": 1.0}
+OTHER_BALLS = (1.0, 2.0, 4.0)  # tried at the base
 
 
 def replaced(base: Sequence[int], axis: str, value: int) -> tuple[int, int, int]:
@@ -46,10 +51,33 @@ class Grid:
 
 DEFAULT = {
     "features": Grid((25, 50, 100, 200, 400), (8, 16, 32, 64, 128), (2, 4, 8, 16, 32), (100, 32, 8)),
-    "fixed-norms": Grid((25, 50, 100, 200, 400), (8, 16, 32, 64, 128), (1, 2, 4, 8), (100, 32, 2)),
-    "growing-norms": Grid((25, 50, 100, 200, 400), (8, 16, 32, 64, 128), (1, 2, 4, 8), (100, 32, 2)),
+    "fixed-norms": Grid((25, 50, 100, 200, 400, 800, 1600), (8, 16, 32, 64, 128), (1, 2, 4, 8), (100, 32, 2)),
+    "growing-norms": Grid(
+        (25, 50, 100, 200, 400, 800, 1600), (8, 16, 32, 64, 128), (1, 2, 4, 8), (100, 32, 2)
+    ),
 }
 QUICK = {name: Grid((10, 20, 40), (6, 12, 24), (1, 2, 4), (20, 12, 2)) for name in SETTINGS}
+
+
+@dataclass(frozen=True)
+class Point:
+    """Means over the data sets of one point of the grid."""
+
+    ball: float
+    risk: float
+    risk_error: float
+    zero: float
+    norm_ratio: float
+    confirmed: float
+
+    @classmethod
+    def of(cls, ball: float, outcomes: Sequence[Outcome]) -> Point:
+        """Average the outcomes of one point; the error is the mean risk's."""
+        risks = np.array([o.risk for o in outcomes])
+        means = [
+            float(np.mean([getattr(o, n) for o in outcomes])) for n in ("zero", "norm_ratio", "confirmed")
+        ]
+        return cls(ball, float(risks.mean()), float(risks.std(ddof=1) / np.sqrt(len(risks))), *means)
 
 
 @dataclass(frozen=True)
@@ -58,13 +86,24 @@ class Slope:
 
     axis: str
     values: list[int]
-    risk: list[float]
-    risk_error: list[float]
+    points: list[Point]
     bound: list[float]
     exponent: float
     low: float
     high: float
     bound_exponent: float
+    verdict: str = ""
+    """See :func:`verdict`."""
+
+    @property
+    def risk(self) -> list[float]:
+        """Return D along the axis."""
+        return [p.risk for p in self.points]
+
+    @property
+    def risk_error(self) -> list[float]:
+        """Return the standard errors of D."""
+        return [p.risk_error for p in self.points]
 
 
 @dataclass(frozen=True)
@@ -73,10 +112,13 @@ class RatesResult:
 
     seed: int
     replicates: int
+    starts: int
     seconds: float
     workers: int
     grids: dict[str, dict[str, Any]]
     slopes: dict[str, list[Slope]]
+    balls: dict[str, list[Point]]
+    """The base of every setting with other balls, on the same data sets."""
 
     def save(self, path: Path) -> None:
         """Write the result as JSON."""
@@ -86,7 +128,11 @@ class RatesResult:
     def load(cls, path: Path) -> RatesResult:
         """Read what :meth:`save` wrote."""
         raw = json.loads(path.read_text(encoding="utf-8"))
+        for rows in raw["slopes"].values():
+            for row in rows:
+                row["points"] = [Point(**p) for p in row["points"]]
         raw["slopes"] = {name: [Slope(**s) for s in rows] for name, rows in raw["slopes"].items()}
+        raw["balls"] = {name: [Point(**p) for p in rows] for name, rows in raw["balls"].items()}
         return cls(**raw)
 
 
@@ -97,19 +143,25 @@ def printed_bound(setting: str, n: float, m: float, size: float) -> float:
     return float(np.sqrt(size * m / n) * np.log(m))
 
 
-def fit_slope(x: Floats, draws: Floats, seed: int = 0, resamples: int = 1000) -> tuple[float, float, float]:
-    """Return the slope of log mean(draws) on log x, and its 95 % interval.
+def verdict(slope: Slope, replicates: int) -> str:
+    """Say in words how D grows along the axis beside the printed bound.
 
-    `draws` is (values, replicates). The interval comes from resampling replicates within each value: it holds the
-    noise of the simulation, not a curve that is no power law.
+    An exponent is compared with the bound's only where bound / D goes one way, up to noise.
     """
-    design = np.log(x) - np.log(x).mean()
-    rng = np.random.default_rng(seed)
-    picks = rng.integers(draws.shape[1], size=(resamples, *draws.shape))
-    means = np.take_along_axis(draws[None], picks, axis=2).mean(axis=2)
-    slopes = np.log(means) @ design / (design @ design)
-    low, high = np.quantile(slopes, (0.025, 0.975))
-    return float(np.log(draws.mean(axis=1)) @ design / (design @ design)), float(low), float(high)
+    errors = [e / d for e, d in zip(slope.risk_error, slope.risk, strict=True)]
+    if turns([b / d for b, d in zip(slope.bound, slope.risk, strict=True)], errors, replicates):
+        return f"{NO_POWER_LAW}: bound / D turns"
+    words = "as the bound"
+    if slope.low > slope.bound_exponent:
+        words = (
+            "falls more slowly than the bound" if slope.bound_exponent < 0 else "grows faster than the bound"
+        )
+    if slope.high < slope.bound_exponent:
+        words = f"loose by {slope.bound_exponent - slope.exponent:.2f}"
+    if bent(slope.values, slope.risk, errors, replicates):
+        local = np.diff(np.log(slope.risk)) / np.diff(np.log(slope.values))
+        words += f"; bent, {local[0]:+.2f} at first and {local[-1]:+.2f} at last"
+    return words
 
 
 def run_rates(
@@ -123,45 +175,42 @@ def run_rates(
         raise ConfigError(f"replicates is {replicates}; an interval needs at least 2")
     chosen = DEFAULT if grids is None else grids
     width = resolve_threads(workers)
-    points = {(name, *p): None for name, grid in chosen.items() for a in AXES for p in grid.points(a)}
-    cells = [Cell(*point, replicate=r) for point in points for r in range(replicates)]
+    points = {
+        Cell(n, *p, ball=BALLS[n]): None for n, grid in chosen.items() for a in AXES for p in grid.points(a)
+    }
+    points |= {Cell(n, *grid.base, ball=ball): None for n, grid in chosen.items() for ball in OTHER_BALLS}
+    cells = [replace(point, replicate=r) for point in points for r in range(replicates)]
     # The largest first, so that no worker is left alone with one at the end.
-    cells.sort(key=lambda c: (-c.n * c.m * c.size, c.setting, c.n, c.m, c.size, c.replicate))
+    cells.sort(key=lambda c: (-c.n * c.m * c.size, c.setting, c.n, c.m, c.size, c.ball, c.replicate))
     values, seconds = simulate_all(cells, seed, width)
     found = dict(zip(cells, values, strict=True))
-    slopes = {
-        name: [_slope(name, axis, grid, found, replicates, seed) for axis in AXES]
+    outcomes = {point: [found[replace(point, replicate=r)] for r in range(replicates)] for point in points}
+    slopes = {name: [_slope(name, axis, grid, outcomes) for axis in AXES] for name, grid in chosen.items()}
+    balls = {
+        name: [Point.of(ball, outcomes[Cell(name, *grid.base, ball=ball)]) for ball in OTHER_BALLS]
         for name, grid in chosen.items()
     }
     listed = {name: asdict(grid) for name, grid in chosen.items()}
-    return RatesResult(seed, replicates, round(seconds, 1), width, listed, slopes)
+    return RatesResult(seed, replicates, STARTS, round(seconds, 1), width, listed, slopes, balls)
 
 
-def _slope(name: str, axis: str, grid: Grid, found: dict[Cell, float], replicates: int, seed: int) -> Slope:
-    points = grid.points(axis)
-    draws = np.array([[found[Cell(name, *p, replicate=r)] for r in range(replicates)] for p in points])
-    x = np.array(getattr(grid, axis), np.float64)
+def _slope(name: str, axis: str, grid: Grid, outcomes: dict[Cell, list[Outcome]]) -> Slope:
+    ball, points = BALLS[name], grid.points(axis)
+    rows = [outcomes[Cell(name, *p, ball=ball)] for p in points]
+    values = list(getattr(grid, axis))
     bound = [printed_bound(name, *p) for p in points]
-    exponent, low, high = fit_slope(x, draws, seed)
-    predicted = fit_slope(x, np.array(bound)[:, None], resamples=1)[0]
-    return Slope(
-        axis,
-        list(getattr(grid, axis)),
-        [float(v) for v in draws.mean(axis=1)],
-        [float(v) for v in draws.std(axis=1, ddof=1) / np.sqrt(replicates)],
-        bound,
-        exponent,
-        low,
-        high,
-        predicted,
-    )
+    fitted = fit_slope(values, np.array([[o.risk for o in row] for row in rows]))
+    predicted = float(slope_weights(values) @ np.log(bound))
+    slope = Slope(axis, values, [Point.of(ball, row) for row in rows], bound, *fitted, predicted)
+    return replace(slope, verdict=verdict(slope, len(rows[0])))
 
 
 def write_report(result: RatesResult, folder: Path) -> list[Path]:
-    """Write the numbers, the page and (where matplotlib is there) the figures; return the files."""
-    from sqlrank.theory.figures import plot_rates
+    """Write the numbers, the page and the figures; return the files."""
+    from sqlrank.theory.figures import plot_rates, require_matplotlib
     from sqlrank.theory.page import rates_page
 
+    require_matplotlib()
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)
     written = [folder / "rates.json", folder / "rates.md"]
@@ -185,6 +234,7 @@ def exponent_rows(result: RatesResult) -> list[dict[str, str | float]]:
             "low": round(s.low, 3),
             "high": round(s.high, 3),
             "bound": round(s.bound_exponent, 3),
+            "verdict": s.verdict,
         }
         for name, slopes in result.slopes.items()
         for s in slopes
@@ -193,6 +243,8 @@ def exponent_rows(result: RatesResult) -> list[dict[str, str | float]]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run from the command line."""
+    from sqlrank.theory.figures import require_matplotlib
+
     parser = argparse.ArgumentParser(prog="python -m sqlrank.theory.rates", description=__doc__)
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("results/rates"), help="folder for the report"
@@ -202,6 +254,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=None, help="processes; by default one per processor")
     parser.add_argument("--quick", action="store_true", help="a tiny grid, to see that it runs")
     given = parser.parse_args(argv)
+    require_matplotlib()  # before the minutes of simulation, not after
     grids = QUICK if given.quick else None
     result = run_rates(given.seed, given.replicates, given.workers, grids)
     for row in exponent_rows(result):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -40,7 +40,13 @@ class TrainingRun:
 
 
 class Callback:
-    """Four hooks, all of which do nothing here. Override what you need."""
+    """Four hooks, all of which do nothing here. Override what you need.
+
+    `reads_objective` is False for callbacks that do not look at `record.objective`: a model for which it is much work
+    of its own (WeightedMF) leaves it out, as NaN, when nobody reads it.
+    """
+
+    reads_objective: ClassVar[bool] = True
 
     def before_training(self, run: TrainingRun) -> None:
         """Look at the run before its first epoch."""
@@ -61,6 +67,8 @@ class WholeOrNothing(Callback):
 
     For a fit that is a part of something larger: a half-learnt model must not be measured as if it were whole.
     """
+
+    reads_objective = False
 
     def after_training(self, run: TrainingRun) -> None:
         """Pass the interruption on."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sqlrank import _core
 from sqlrank.losses import ListLoss
 from sqlrank.training.lists import ListData
-from sqlrank.training.trainer import EpochReport, Matrix, make_engine
+from sqlrank.training.trainer import EpochReport, Matrix, frozen, make_engine
 
 PRODUCTS = 10  # with the Hessian, in one solve at most
 TOLERANCE = 0.1  # a solve ends when the residual is this share of the gradient
@@ -39,7 +39,7 @@ class NewtonTrainer:
         *,
         regularization: float,
         negatives: int,
-        frozen_queue: bool,
+        queue: str,
         seed: int,
         first_epoch: int,
         threads: int,
@@ -47,10 +47,13 @@ class NewtonTrainer:
         self.users, self.items = users, items
         self._data = data
         self._regularization = regularization
-        self._frozen = frozen_queue or data.levels is not None  # the order of equal levels does not matter
+        self._frozen = (
+            frozen(queue, data) or data.levels is not None
+        )  # the order of equal levels does not matter
         self._first_epoch = first_epoch
         self._threads = threads
-        self._source = make_engine(data, loss, negatives, seed, users.shape[1])
+        ties = queue == "frozen-ties"
+        self._source = make_engine(data, loss, negatives, seed, users.shape[1], frozen_ties=ties)
         self._negatives = negatives
         self._lists: ItemSolver | None = None
 

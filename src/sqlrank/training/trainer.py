@@ -55,7 +55,7 @@ class ListTrainer:
         steps: StepRule,
         regularization: float,
         negatives: int,
-        frozen_queue: bool,
+        queue: str,
         seed: int,
         first_epoch: int = 0,
         threads: int,
@@ -67,10 +67,11 @@ class ListTrainer:
         self._previous = (copied_rows(users), copied_rows(items)) if steps.automatic else None
         self._steps = steps
         self._regularization = regularization
-        self._frozen = frozen_queue
+        self._frozen = frozen(queue, data)
         self._first_epoch = first_epoch
         self._threads = threads
-        self._engine = make_engine(data, loss, negatives, seed, users.shape[1], fixed=fixed)
+        ties = queue == "frozen-ties"
+        self._engine = make_engine(data, loss, negatives, seed, users.shape[1], frozen_ties=ties, fixed=fixed)
 
     @property
     def entries(self) -> int:
@@ -121,6 +122,11 @@ class ListTrainer:
             self._next, self._previous = self._previous, current
 
 
+def frozen(queue: str, data: ListData) -> bool:
+    """Whether all epochs have the same lists: with ratings there are no negatives that could be drawn anew."""
+    return queue == "frozen" or (queue == "frozen-ties" and data.levels is not None)
+
+
 def make_engine(
     data: ListData,
     loss: ListLoss,
@@ -128,6 +134,7 @@ def make_engine(
     seed: int,
     stride: int,
     *,
+    frozen_ties: bool = False,
     keyed_by_user: bool = True,
     fixed: FixedColumns = FixedColumns(),
 ) -> _core.Engine:
@@ -139,6 +146,7 @@ def make_engine(
         catalogue=data.catalogue,
         negatives=negatives,
         seed=seed,
+        frozen_ties=frozen_ties,
         keyed_by_user=keyed_by_user,
         loss=loss.kernel,
         k=loss.kernel_k,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 import zlib
+from importlib import metadata
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,8 @@ def _check_same(study: Any, task: Task, storage: Any) -> None:
     """A study goes on only with the task it began with: other data or rules would mix numbers that do not compare."""
     now = {
         **task.space.describe(),
-        "protocol": str(task.protocol),
+        "protocol": task.protocol.as_dict(),
+        "version": metadata.version("sqlrank"),
         "seed": task.seed,
         "train": checksum(task.train),
         "validation": checksum(task.validation),
@@ -115,7 +117,8 @@ def _check_same(study: Any, task: Task, storage: Any) -> None:
 
 
 def checksum(data: Interactions) -> str:
-    """Of the events, their order and their values."""
+    """Of the events, their order, their values and their ids (by which protocols name items, and splits draw)."""
     arrays: tuple[NDArray[Any] | None, ...] = (data.indptr, data.indices, data.values)
-    sums = [f"{zlib.crc32(array.data):08x}" for array in arrays if array is not None]
-    return f"{len(data)} events, {' '.join(sums)}"
+    sums = [zlib.crc32(array.data) for array in arrays if array is not None]
+    sums += [zlib.crc32("\0".join(map(str, ids)).encode()) for ids in (data.users.ids, data.items.ids)]
+    return f"{len(data)} events, {' '.join(f'{part:08x}' for part in sums)}"

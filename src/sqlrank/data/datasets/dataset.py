@@ -59,4 +59,7 @@ def _union(vocabularies: list[Vocabulary]) -> Vocabulary:
     first = vocabularies[0]
     if all(other == first for other in vocabularies[1:]):
         return first
-    return Vocabulary.from_values(pl.concat([vocabulary.ids for vocabulary in vocabularies]))
+    union = first
+    for other in vocabularies[1:]:
+        union = union.extended(other.ids)
+    return Vocabulary.from_values(union.ids)
