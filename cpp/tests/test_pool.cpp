@@ -87,8 +87,7 @@ static void test_interrupt_between_short_jobs(Pool& pool) {
     bool caught = false;
     try {
       for (; jobs < 500; ++jobs) {
-        parallel_for(executor, 2,
-                     [](std::int64_t, int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+        parallel_for(executor, 2, [](std::int64_t, int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
       }
     } catch (const std::runtime_error&) {
       caught = true;
