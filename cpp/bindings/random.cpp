@@ -34,7 +34,7 @@ void bind_random(nb::module_& m) {
         const auto rows = static_cast<std::int64_t>(out.shape(0));
         const auto stride = static_cast<std::int64_t>(out.shape(1));
         require(columns >= 0 && columns <= stride, "columns must fit into the rows of out");
-        constexpr std::int64_t kRows = 4096;
+        constexpr std::int64_t kRows = 256;
         run_parallel(threads, [&](Executor& executor) {
           parallel_for(executor, ceil_div(rows, kRows), [&](std::int64_t block, int) {
             const std::int64_t begin = block * kRows;

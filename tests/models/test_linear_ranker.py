@@ -183,13 +183,13 @@ def test_the_factors_take_the_learning_rate():
 
 def test_partial_fit_goes_on_from_the_factors_for_as_many_epochs_as_asked_for():
     data = two_tastes()
-    model = LinearRanker(rank=3, epochs=16).fit(data, seed=1)
+    model = LinearRanker(rank=3, epochs=24).fit(data, seed=1)
     before = model.item_factors[:, :3].copy()
     known = sqlrank.read([(0, 1)], verbose=False)
     assert model.partial_fit(known, epochs=1).history.height == 1
     after = model.item_factors[:, :3]
     assert 0 < np.abs(after - before).max() < 0.5 * np.abs(before).max()
-    assert model.partial_fit(known).history.height == 2  # an eighth of a full fit
+    assert model.partial_fit(known).history.height == 2  # a twelfth of a full fit
 
 
 def test_without_factors_the_epochs_of_a_partial_fit_are_iterations():

@@ -28,6 +28,7 @@ struct BlockEntries {
 class ItemOrder {
  public:
   void turn(Executor& executor, const BlockEntries& block, std::int64_t items) {
+    constexpr std::int64_t kSoon = 16;  // entries: their places are all over memory
     constexpr std::int64_t kMaxSlices = 16;
     const std::int64_t slices =
         std::clamp<std::int64_t>(block.count() / std::max<std::int64_t>(items, 4096), 1, kMaxSlices);
@@ -44,8 +45,10 @@ class ItemOrder {
     place(items, slices);
     parallel_for(executor, slices, [&](std::int64_t s, int) {
       std::int32_t* next = counts_.data() + s * items;
+      const std::int64_t last = block.offsets[first_user(s + 1)] - base - kSoon;
       for (std::int64_t u = first_user(s); u < first_user(s + 1); ++u) {
         for (std::int64_t e = block.offsets[u] - base; e < block.offsets[u + 1] - base; ++e) {
+          if (e < last) __builtin_prefetch(entries_.data() + next[block.items[e + kSoon]], 1);
           const std::int32_t to = next[block.items[e]]++;
           entries_[to] = {static_cast<std::int32_t>(u), block.coefficients[e]};
           if (block.curvature != nullptr) curvature_[to] = block.curvature[e];

@@ -37,7 +37,14 @@ class ItemSet {
   explicit ItemSet(std::int32_t catalogue) : words_(static_cast<std::size_t>(catalogue) / 64 + 1, 0) {}
   bool has(std::uint32_t item) const { return (words_[item >> 6] >> (item & 63)) & 1; }
   void add(std::uint32_t item) { words_[item >> 6] |= std::uint64_t{1} << (item & 63); }
-  void clear_word_of(std::uint32_t item) { words_[item >> 6] = 0; }
+  // Takes the items out again that were put in: all words where they are fewer than the items.
+  void clear(const std::int32_t* items, std::int64_t n) {
+    if (static_cast<std::int64_t>(words_.size()) <= n) {
+      std::fill(words_.begin(), words_.end(), 0);
+      return;
+    }
+    for (std::int64_t i = 0; i < n; ++i) words_[static_cast<std::uint32_t>(items[i]) >> 6] = 0;
+  }
 
  private:
   std::vector<std::uint64_t> words_;
@@ -105,7 +112,7 @@ class ListBuilder {
         list[filled++] = static_cast<std::int32_t>(item);
       }
     }
-    for (std::int64_t i = 0; i < filled; ++i) taken_.clear_word_of(static_cast<std::uint32_t>(list[i]));
+    taken_.clear(list, filled);
   }
 
   ItemSet taken_;

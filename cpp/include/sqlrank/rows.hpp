@@ -51,7 +51,7 @@ inline void prefetch_row(const float* row) {
   for (int v = 0; v < Tile; ++v) __builtin_prefetch(row + v * kLane);
 }
 
-constexpr std::int64_t kAhead = 8;  // rows fetched ahead of use
+constexpr std::int64_t kAhead = 16;  // rows fetched ahead of use
 
 // Which rows to take, and with what weight: as two arrays, or as an array of pairs.
 struct Rows {

@@ -26,7 +26,7 @@ def update(
         Parameter(name=("--output", "-o"), help="Folder of the new model [the same].", show_default=False),
     ] = None,
     epochs: Annotated[
-        int | None, Parameter(help="Passes over all events [an eighth of a full fit].", show_default=False)
+        int | None, Parameter(help="Passes over all events [a twelfth of a full fit].", show_default=False)
     ] = None,
     seed: Annotated[int, Parameter(help="Same seed, same model.")] = 0,
     reading: Reading = Reading(),  # noqa: B008 # frozen

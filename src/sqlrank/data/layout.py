@@ -31,8 +31,9 @@ def compressed_rows(
     timestamps: NDArray[np.int64] | None,
     n_users: int,
     threads: int | None = None,
+    duplicates: str = "error",
 ) -> Rows:
-    """Bring distinct (user, item) pairs into canonical order."""
+    """Bring (user, item) pairs into canonical order; with "error" they are known to be distinct."""
     workers = resolve_threads(threads)
     counts = np.zeros(n_users, np.int64)
     _core.count_codes(users, None, counts)
@@ -49,7 +50,7 @@ def compressed_rows(
     if timestamps is not None:
         new_times = np.empty(len(users), np.int64)
         _core.scatter_times(timestamps, positions, new_times, workers)
-    return merge_rows(Rows(indptr, indices, new_values, new_times), "error", workers)[0]
+    return merge_rows(Rows(indptr, indices, new_values, new_times), duplicates, workers)[0]
 
 
 def merge_rows(rows: Rows, duplicates: str, threads: int) -> tuple[Rows, int]:

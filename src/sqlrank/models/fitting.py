@@ -74,9 +74,9 @@ def checked_seed(seed: Any) -> int:
 
 
 def planned_epochs(epochs: Any, of_fit: int) -> int:
-    """The epochs of a partial_fit: those asked for, or an eighth of a full fit's where None is."""
+    """The epochs of a partial_fit: those asked for, or a twelfth of a full fit's where None is."""
     if epochs is None:
-        return max(1, round(of_fit / 8))
+        return max(1, round(of_fit / 12))
     number = _whole(epochs)
     if number is None or number < 1:
         raise ConfigError(f"epochs is {epochs!r}; it must be a whole number >= 1 or None")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrank.data import Interactions, Vocabulary
+from sqlrank.data.layout import compressed_rows
 from sqlrank.models.lists import ItemLists
 
 
@@ -32,20 +33,15 @@ def merge_events(
     """Join `new` to the rows of `seen`, whose ratings are `values`. A pair in both takes the new value."""
     used_users = np.flatnonzero(np.diff(new.indptr))
     used_items = np.unique(new.indices)
-    users = users.extended(new.users.decode(used_users))
-    items = items.extended(new.items.decode(used_items))
-    user_map, item_map = np.zeros(new.n_users, np.int64), np.zeros(new.n_items, np.int32)
-    user_map[used_users] = users.encode(new.users.decode(used_users))
-    item_map[used_items] = items.encode(new.items.decode(used_items))
+    user_ids, item_ids = new.users.decode(used_users), new.items.decode(used_items)
+    users, items = users.extended(user_ids), items.extended(item_ids)
+    user_map, item_map = np.zeros(new.n_users, np.int32), np.zeros(new.n_items, np.int32)
+    user_map[used_users] = users.encode(user_ids)
+    item_map[used_items] = items.encode(item_ids)
 
-    rows = np.concatenate([seen.row_numbers, user_map[new.user_codes]])
+    rows = np.concatenate([seen.row_numbers, user_map[new.user_codes]], dtype=np.int32)
     codes = np.concatenate([seen.indices, item_map[new.indices]])
-    order = np.lexsort((codes, rows))  # stable: of equal pairs the new one comes last
-    rows, codes = rows[order], codes[order]
-    last = np.ones(len(rows), np.bool_)
-    last[:-1] = (rows[1:] != rows[:-1]) | (codes[1:] != codes[:-1])
-    if values is not None and new.values is not None:
-        values = np.concatenate([values, new.values])[order][last]
-    indptr = np.zeros(len(users) + 1, np.int64)
-    np.cumsum(np.bincount(rows[last], minlength=len(users)), out=indptr[1:])
-    return MergedEvents(users, items, indptr, codes[last].astype(np.int32), values)
+    values = None if values is None or new.values is None else np.concatenate([values, new.values])
+    # The order of equal pairs is kept: the new one is the last.
+    merged = compressed_rows(rows, codes, values, None, len(users), duplicates="last")
+    return MergedEvents(users, items, merged.indptr, merged.indices, merged.values)

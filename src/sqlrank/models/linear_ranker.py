@@ -155,7 +155,7 @@ class LinearRanker(ListwiseModel):
         """Go on with new events; the features of new items and users must be given again with the old ones.
 
         The coefficients are solved for anew from all events, old and new. Factors (rank > 0) go on from where they
-        are for `epochs` epochs, an eighth of a full fit where not given. Without factors an epoch is an iteration,
+        are for `epochs` epochs, a twelfth of a full fit where not given. Without factors an epoch is an iteration,
         and not given means until it is solved.
         """
         settings = self.settings

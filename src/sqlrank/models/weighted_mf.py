@@ -145,7 +145,7 @@ class WeightedMF(FactorModel):
     ) -> Self:
         """Go on with new events: users and items may be new, and the vocabularies grow behind the known ones.
 
-        New users are folded in first; then all factors are improved on all events for `epochs` epochs (an eighth
+        New users are folded in first; then all factors are improved on all events for `epochs` epochs (a twelfth
         of a full fit where not given). A pair that was there before takes the new value.
         """
         old_users, old_items = self.user_factors, self.item_factors

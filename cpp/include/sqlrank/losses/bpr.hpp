@@ -29,7 +29,7 @@ struct Bpr {
   // log(1 + exp d) = max(d, 0) + log(1 + exp -|d|), and its slope: digits are kept at both ends.
   struct Pair {
     float slope, rest;
-    explicit Pair(float d) {
+    SQLRANK_INLINE explicit Pair(float d) {
       rest = fast_exp(d < 0.0f ? d : -d);
       slope = (d < 0.0f ? rest : 1.0f) / (1.0f + rest);
     }
@@ -63,34 +63,59 @@ struct Bpr {
     return WithValue ? linear + sum_of_logs(scratch.sums.data(), n - positives) : 0.0;
   }
 
+  // Partners first, then all slopes at once, then the sums: the middle part is what the compiler can vectorise.
   template <bool WithValue>
   static double explicit_(const List& list, LossScratch& scratch, float* c, float* h) {
     const std::int64_t n = list.size;
-    std::int64_t pairs = 0;
-    double linear = 0.0;
+    scratch.reserve_sorting(n);
+    std::int32_t* partner = scratch.order.data();
     for (std::int64_t begin = 0, end; begin < n; begin = end) {
       end = list.end_of_level(begin);
-      const std::int64_t size = end - begin, others = n - size;
-      if (others == 0) return 0.0;
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t place = (2 * (i - begin) + 1) * others / (2 * size);
-        const std::int64_t partner = place < begin ? place : place + size;
-        const std::int64_t better = partner < i ? partner : i, worse = partner < i ? i : partner;
-        const float d = list.scores[worse] - list.scores[better];
-        const Pair pair(d);
-        c[better] -= pair.slope;
-        c[worse] += pair.slope;
-        if (WithValue) {
-          scratch.sums[pairs] = 1.0 + static_cast<double>(pair.rest);
-          linear += d > 0.0f ? static_cast<double>(d) : 0.0;
-        }
-        ++pairs;
-        if (h == nullptr) continue;
-        h[better] += kCurvature;
-        h[worse] += kCurvature;
+      if (end - begin == n) return 0.0;
+      find_partners(begin, end, n, partner);
+    }
+    float* margin = scratch.weight.data();
+    float* slope = scratch.slope.data();
+    double* sums = scratch.sums.data();
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float ahead = list.scores[partner[i]] - list.scores[i];
+      margin[i] = partner[i] < i ? -ahead : ahead;
+    }
+    double linear = 0.0;
+#pragma omp simd reduction(+ : linear)
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Pair pair(margin[i]);
+      slope[i] = pair.slope;
+      if (WithValue) {
+        sums[i] = 1.0 + static_cast<double>(pair.rest);
+        linear += margin[i] > 0.0f ? static_cast<double>(margin[i]) : 0.0;
       }
     }
-    return WithValue ? linear + sum_of_logs(scratch.sums.data(), pairs) : 0.0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float pull = partner[i] < i ? slope[i] : -slope[i];
+      c[i] += pull;
+      c[partner[i]] -= pull;
+      if (h == nullptr) continue;
+      h[i] += kCurvature;
+      h[partner[i]] += kCurvature;
+    }
+    return WithValue ? linear + sum_of_logs(scratch.sums.data(), n) : 0.0;
+  }
+
+  // Entry t of a level of `size` meets the one at place (2 t + 1) others / (2 size) of the others, found without a
+  // division per entry.
+  static void find_partners(std::int64_t begin, std::int64_t end, std::int64_t n, std::int32_t* partner) {
+    const std::int64_t size = end - begin, others = n - size;
+    std::int64_t place = others / (2 * size), rest = others % (2 * size);
+    const std::int64_t step = others / size, more = 2 * (others % size);
+    for (std::int64_t i = begin; i < end; ++i) {
+      partner[i] = static_cast<std::int32_t>(place < begin ? place : place + size);
+      place += step;
+      rest += more;
+      const bool over = rest >= 2 * size;
+      place += over;
+      rest -= over ? 2 * size : 0;
+    }
   }
 };
 

@@ -23,16 +23,23 @@ struct SigmoidLink {
   template <bool WithValue>
   static double apply(const float* x, std::int64_t n, std::int64_t k, float* weight, float* slope) {
     double sum = 0.0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const float g = sigmoid(x[i]);
-      weight[i] = fast_exp(g);
-      slope[i] = sigmoid_slope(x[i]);
-    }
     if (WithValue) {
 #pragma omp simd reduction(+ : sum)
-      for (std::int64_t i = 0; i < k; ++i) sum += static_cast<double>(sigmoid(x[i]));
+      for (std::int64_t i = 0; i < k; ++i) sum += static_cast<double>(both(x[i], weight + i, slope + i));
     }
+#pragma omp simd
+    for (std::int64_t i = WithValue ? k : 0; i < n; ++i) both(x[i], weight + i, slope + i);
     return sum;
+  }
+
+ private:
+  // One exponential and one division for the sigmoid and its slope, which keeps its digits where the sigmoid is flat.
+  static SQLRANK_INLINE float both(float x, float* weight, float* slope) {
+    const float e = fast_exp(x < 0.0f ? x : -x), share = 1.0f / (1.0f + e), rest = e * share;
+    const float g = x < 0.0f ? rest : share;
+    *weight = fast_exp(g);
+    *slope = share * rest;
+    return g;
   }
 };
 
