@@ -21,7 +21,7 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     files = {path for folder in sqlrank.__path__ for path in Path(folder).rglob("*") if path.is_file()}
     for path in sorted(files, key=lambda path: (path.name, str(path))):
-        if path.suffix in (".py", ".toml", ".so", ".dylib"):
+        if path.suffix in (".py", ".so", ".dylib"):
             digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,17 @@ def test_the_page_is_made_from_its_numbers(everything: tuple[list[Outcome], Path
     loaded, _ = load_outcomes(numbers)
     for first, second in zip(everything[0], loaded, strict=True):
         assert results(first).equals(results(second))
+
+
+def test_the_published_page_is_that_of_its_numbers() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    assert (docs / "reproduction.md").read_text("utf-8") == page_text(docs / "reproduction.json")
+
+
+def test_rows_of_one_task_stand_together(everything: tuple[list[Outcome], Path]) -> None:
+    for outcome in everything[0]:
+        tasks = results(outcome)["task"].to_list()
+        assert sum(a != b for a, b in pairwise(tasks)) == len(set(tasks)) - 1
 
 
 def test_absent_data_are_skipped_with_the_reason(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def _show(outcome: Outcome) -> None:
     """One line per number, then what follows from them."""
     import polars as pl
 
-    from sqlrank.experiments.report import conclusions, findings, number, protocol_lines
+    from sqlrank.experiments.report import by_task, conclusions, findings, number, protocol_lines
 
     rows = [
         {
@@ -94,7 +94,7 @@ def _show(outcome: Outcome) -> None:
             "the paper's": "" if found.paper is None else f"{found.paper:.4f}",
             "verdict": found.verdict or "",
         }
-        for row in outcome.rows
+        for row in by_task(outcome.rows)
         for found in findings(row)
     ]
     print(f"\n{outcome.experiment.title}\n")

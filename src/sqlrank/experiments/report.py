@@ -17,6 +17,7 @@ from sqlrank.experiments.trial import Record
 from sqlrank.experiments.verdict import Finding, Judged, finding, judge
 
 __all__ = [
+    "by_task",
     "conclusions",
     "curves",
     "findings",
@@ -66,9 +67,15 @@ def _measured(outcome: Outcome, task: str | None) -> dict[str, list[Record]]:
     return {row.row.label: row.records for row in rows if row.records}
 
 
+def by_task(rows: Sequence[RowOutcome]) -> list[RowOutcome]:
+    """The rows with those of one task together: they are what is compared."""
+    order = list(dict.fromkeys(row.row.task for row in rows))
+    return sorted(rows, key=lambda row: order.index(row.row.task))
+
+
 def results(outcome: Outcome) -> pl.DataFrame:
     """One row per task, method and metric; where a data set was not there, the reason instead of numbers."""
-    rows = [values for row in outcome.rows for values in _values(outcome.experiment.id, row)]
+    rows = [values for row in by_task(outcome.rows) for values in _values(outcome.experiment.id, row)]
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
@@ -156,7 +163,7 @@ def curves(outcome: Outcome) -> pl.DataFrame:
 def markdown(outcome: Outcome, heading: str = "#") -> str:
     """Title, table, protocols, claims, what was skipped, notes."""
     experiment = outcome.experiment
-    done = [row for row in outcome.rows if row.records]
+    done = [row for row in by_task(outcome.rows) if row.records]
     parts = [f"{heading} {experiment.title}", *_tables(done), *conclusions(outcome)]
     parts += [f"- {note}" if len(experiment.notes) > 1 else note for note in experiment.notes]
     return "\n\n".join(parts) + "\n"
@@ -165,9 +172,7 @@ def markdown(outcome: Outcome, heading: str = "#") -> str:
 def conclusions(outcome: Outcome) -> list[str]:
     """The claims and what became of them; what was not run."""
     words = {True: "holds", False: "does not hold", None: "not judged"}
-    claims = [
-        f"Claim: {j.text}: {words[j.holds]}. {j.found[0].upper()}{j.found[1:]}." for j in judgements(outcome)
-    ]
+    claims = [f"Claim: {j.text}: {words[j.holds]} ({j.found})." for j in judgements(outcome)]
     skipped = dict.fromkeys(
         (row.row.task.title, row.skipped) for row in outcome.rows if row.skipped is not None
     )
@@ -213,12 +218,10 @@ def _table(rows: list[RowOutcome]) -> list[str]:
 
 
 def _cell(found: Finding, compared: bool) -> str:
-    ours = number(found.everybody, found.sd)
-    if not compared:
-        return ours
-    if found.paper is None:
-        return f"{ours}<br>-"
-    return f"{ours}<br>{found.paper:.4f} {found.verdict or ''}".rstrip()
+    lines = [number(found.everybody, found.sd)]
+    if compared:
+        lines.append("-" if found.paper is None else f"{found.paper:.4f} {found.verdict or ''}".rstrip())
+    return "<br>".join(lines).replace(" ", "\N{NO-BREAK SPACE}")  # a narrow page breaks between numbers only
 
 
 def number(value: float, sd: float | None) -> str:
