@@ -64,3 +64,9 @@ def test_decimal_commas_and_repeats(cli: Cli, tmp_path: Path) -> None:
 def test_an_online_shop(cli: Cli, data_dir: Path) -> None:
     found = cli("inspect", data_dir / "online-retail" / "online_retail.parquet", "--json").json
     assert (found["users"], found["items"], found["events"]) == (4_339, 3_665, 266_802)
+
+
+def test_a_file_without_a_header_is_looked_at_as_it_is_read(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text("ann,tea\nbob,jam\nann,jam\n")
+    shown = cli("inspect", tmp_path / "events.csv", "--user", 0, "--item", 1)
+    assert shown.code == 0 and "column_1" in shown.out and "= 3 events" in shown.out

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from sqlrank.cli.common import Reading
-from sqlrank.data.columns import ColumnChoice, choose_columns
+from sqlrank.data.columns import ColumnChoice, are_positions, choose_columns
 from sqlrank.data.files import file_parts
 from sqlrank.data.text import TextOptions
 from sqlrank.errors import DataError
@@ -64,11 +64,12 @@ class Diagnosis:
 
 def diagnose(path: str, reading: Reading) -> Diagnosis:
     """Look at a file; what was asked for with flags is taken as given."""
-    options = TextOptions(reading.separator, reading.header, encoding=reading.encoding)
-    parts = file_parts(path, options)
     wanted: Mapping[str, Any] = {
         role: reading.arguments()[role] for role in ("user", "item", "rating", "time")
     }
+    places = are_positions(wanted["user"], wanted["item"])
+    options = TextOptions(reading.separator, reading.header, encoding=reading.encoding, by_position=places)
+    parts = file_parts(path, options)
     choice = choose_columns(parts[0].columns, wanted, path, header=parts[0].header)
     raw, whole = _raw(parts)
     found = Diagnosis(raw, whole, choice, reading)

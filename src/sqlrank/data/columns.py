@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlrank.data.ids import close_matches
 from sqlrank.errors import ConfigError, DataError
 
-__all__ = ["ROLES", "ColumnChoice", "choose_columns", "is_usual_name"]
+__all__ = ["ROLES", "ColumnChoice", "are_positions", "choose_columns", "is_usual_name"]
 
 ROLES = ("user", "item", "rating", "time")
 
@@ -124,3 +124,8 @@ def _check_distinct(names: Mapping[str, str]) -> None:
         twin = next((other for other in names if other != role and names[other] == name), None)
         if twin is not None:
             raise ConfigError(f"Column {name!r} cannot be both the {role} and the {twin}.")
+
+
+def are_positions(*columns: str | int | None) -> bool:
+    """Whether all columns are asked for by their places: in a text file, the first line may be an event then."""
+    return all(isinstance(column, int) for column in columns)

@@ -14,7 +14,7 @@ from sqlrank._threads import resolve_threads
 from sqlrank.data.assemble import Assembler, Assembly
 from sqlrank.data.clean import Cleaner, nothing_left
 from sqlrank.data.cleaning import CleaningReport, Step
-from sqlrank.data.columns import ColumnChoice, choose_columns
+from sqlrank.data.columns import ColumnChoice, are_positions, choose_columns
 from sqlrank.data.files import file_parts
 from sqlrank.data.ids import as_ids
 from sqlrank.data.interactions import Interactions
@@ -121,16 +121,12 @@ def read(
         time_format=time_format,
         decimal_comma=decimal_comma,
     )
-    text = TextOptions(separator, header, quote, encoding, by_position=_are_positions(user, item))
+    text = TextOptions(separator, header, quote, encoding, by_position=are_positions(user, item))
     name, parts = _open(source, text, user_ids, item_ids)
     data = _read_parts(name, parts, options, resolve_threads(threads))
     if verbose and (data.report.guessed or data.report.steps or data.report.notes):
         print(data.report, file=sys.stderr)
     return data
-
-
-def _are_positions(*columns: str | int | None) -> bool:
-    return all(isinstance(column, int) for column in columns)
 
 
 def _open(source: Any, text: TextOptions, user_ids: Any, item_ids: Any) -> tuple[str, list[Part]]:
