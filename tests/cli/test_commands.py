@@ -93,13 +93,13 @@ def test_config_round_trip(cli: Cli, events: Path, tmp_path: Path) -> None:
     )
     printed = cli("fit", events, *flags, "--print-config")
     assert printed.code == 0
-    assert printed.out.startswith("[fit]\n") and 'rank = "4"' in printed.out
+    assert printed.out.startswith("[fit]\n") and "rank = 4\n" in printed.out
     config = tmp_path / "fit.toml"
     config.write_text(printed.out)
     again = cli("fit", events, "--config", config, "--print-config")
     assert again.out == printed.out
     # The command line wins over the file.
-    assert 'rank = "7"' in cli("fit", events, "--config", config, "--rank", 7, "--print-config").out
+    assert "rank = 7" in cli("fit", events, "--config", config, "--rank", 7, "--print-config").out
 
 
 def test_config_takes_numbers_and_words(cli: Cli, events: Path, tmp_path: Path) -> None:
@@ -202,3 +202,25 @@ def test_demo_goes_the_whole_way(cli: Cli, tmp_path: Path) -> None:
     assert "Three users" in page and "<svg" in page
     # Once more into the same folder.
     assert cli("demo", "-o", folder, "--users", 300, "--items", 120, "-q").code == 0
+
+
+def test_the_verdict_is_about_every_question(cli: Cli, tmp_path: Path) -> None:
+    cli("data", "make", tmp_path / "r.csv", "--kind", "ratings", "--users", 200, "--items", 60)
+    ran = cli("fit", tmp_path / "r.csv", "-o", tmp_path / "m", "--rank", 4, "--epochs", 3)
+    assert "Ordering: SQLRank is" in ran.err and "Finding: SQLRank is" in ran.err
+    assert "Finding: SQLRank is" in (tmp_path / "m" / "report.html").read_text()
+
+
+def test_a_model_of_ratings_on_events_without_them(cli: Cli, tmp_path: Path) -> None:
+    """Ordering equals is perfect by construction: it is not what is measured."""
+    cli("data", "make", tmp_path / "r.csv", "--kind", "ratings", "--users", 200, "--items", 60)
+    cli("fit", tmp_path / "r.csv", "-o", tmp_path / "m", "--rank", 4, "--epochs", 3, "-q", "--holdout", 0)
+    cli("data", "make", tmp_path / "e.csv", "--users", 200, "--items", 60)
+    ran = cli("evaluate", tmp_path / "m", tmp_path / "e.csv", "-q")
+    assert ran.code == 0 and "all items unseen" in ran.out
+
+
+def test_settings_are_numbers_in_a_config(cli: Cli, events: Path) -> None:
+    shown = cli("fit", events, "--rank", 16, "--regularization", "2.5", "--queue", "frozen", "--print-config")
+    assert "rank = 16\n" in shown.out and "regularization = 2.5\n" in shown.out
+    assert 'queue = "frozen"' in shown.out

@@ -12,6 +12,8 @@ import pytest
 
 import sqlrank
 from cli.conftest import Cli, Ran
+from sqlrank.cli.messages import one_line
+from sqlrank.errors import DataError
 
 FAILED, WRONG_USE = 1, 2
 
@@ -79,7 +81,7 @@ WRONG = [
     ("fit events.csv --config table.toml", WRONG_USE, ["'fti'", "did you mean 'fit'?"]),
     ("fit events.csv --config flag.toml", WRONG_USE, ["'rnak'", "did you mean 'rank'?"]),
     ("recommend", WRONG_USE, ["MODEL", "--help"]),
-    ("recommend modle --user a", WRONG_USE, ["modle does not exist", "sqlrank fit"]),
+    ("recommend modle --user a", FAILED, ["modle does not exist", "sqlrank fit"]),
     ("recommend folder --user a", FAILED, ["not a model directory", "model.json"]),
     ("recommend newer --all", FAILED, ["format version 99", "Upgrade sqlrank"]),
     ("recommend stranger --all", FAILED, ["'Oracle'", "unknown"]),
@@ -99,7 +101,7 @@ WRONG = [
     ("evaluate model events.csv --protocol evrything", WRONG_USE, ["evrything", "known: all"]),
     ("evaluate model events.csv", FAILED, ["no user can be evaluated"]),
     ("update model events.csv --epochs 0", WRONG_USE, ["--epochs is 0"]),
-    ("update nowhere events.csv", WRONG_USE, ["nowhere does not exist"]),
+    ("update nowhere events.csv", FAILED, ["nowhere does not exist"]),
     ("data fetch ml-100", WRONG_USE, ["ml-100", "did you mean"]),
     ("data make out.txt", WRONG_USE, ["out.txt", ".parquet"]),
     ("demo -o folder", FAILED, ["folder holds other files"]),
@@ -190,3 +192,28 @@ def test_a_fault_of_ours_says_so(cli: Cli, here: Path, monkeypatch: pytest.Monke
     ran = cli("fit", "events.csv", "-q")
     assert_one_line(ran)
     assert ran.code == 70 and "--debug" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("said", "flags"),
+    [
+        ("pass drop_nulls=True to drop such rows", "pass --drop-nulls to drop such rows"),
+        ("or time=False to leave the column out", "or --time none to leave the column out"),
+        ("(rating=False leaves the column out)", "(--rating none leaves the column out)"),
+        ("pass header=False if it is an event", "pass --no-header if it is an event"),
+        ("pass header=True if it holds column names", "pass --header if it holds column names"),
+        ("pass decimal_comma=True.", "pass --decimal-comma."),
+        ("pass duplicates='last' (or first)", "pass --duplicates 'last' (or first)"),
+        ("pass quote=None", "in Python, pass quote=None"),
+    ],
+)
+def test_advice_is_in_flags_that_exist(said: str, flags: str) -> None:
+    assert one_line(DataError(said)) == flags
+
+
+def test_the_advised_flags_work(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("user,item,rating,time\na,x,5,1\nb,y,4,2\na,y,,3\n,x,2,4\nb,x,1,5\n")
+    failed = cli("fit", tmp_path / "e.csv", "-o", tmp_path / "m", "-q")
+    assert failed.code == FAILED and "--drop-nulls to" in failed.err
+    done = cli("fit", tmp_path / "e.csv", "-o", tmp_path / "m", "-q", "--drop-nulls", "--time", "none")
+    assert done.code == 0, done.err

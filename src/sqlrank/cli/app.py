@@ -91,16 +91,24 @@ def _run(words: list[str]) -> int:
     command, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False, verbose=False)
     common = next((value for value in bound.arguments.values() if isinstance(value, Common)), Common())
     if common.print_config:
-        kinds = bound.signature.parameters
-        flags = {
-            k: v for k, v in bound.arguments.items() if kinds[k].kind is not inspect.Parameter.POSITIONAL_ONLY
-        }
-        print(as_toml(_path(app, words), flags), end="")
+        print(as_toml(_path(app, words), _flags(bound)), end="")
         return OK
     result = command(*bound.args, **bound.kwargs)
     if inspect.isawaitable(result):  # never ours: the types of cyclopts allow for it
         raise TypeError(f"{command} is asynchronous")
     return result if isinstance(result, int) else OK
+
+
+def _flags(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """What was given besides files and folders, the settings of the model apart."""
+    from sqlrank.cli.settings import is_setting
+
+    kinds = bound.signature.parameters
+    given = {
+        k: v for k, v in bound.arguments.items() if kinds[k].kind is not inspect.Parameter.POSITIONAL_ONLY
+    }
+    settings = {name: value for name, value in given.items() if is_setting(kinds[name].annotation)}
+    return {**{name: value for name, value in given.items() if name not in settings}, "settings": settings}
 
 
 def _path(app: App, words: list[str]) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from sqlrank.cli.messages import as_flags
 from sqlrank.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -94,7 +96,10 @@ class Reading:
         """Read the file."""
         from sqlrank.data import read
 
-        return read(path, **self.arguments(), threads=common.threads, verbose=not common.quiet)
+        data = read(path, **self.arguments(), threads=common.threads, verbose=False)
+        if not common.quiet and (data.report.guessed or data.report.steps or data.report.notes):
+            print(as_flags(str(data.report)), file=sys.stderr)
+        return data
 
 
 def _column(word: str | None) -> str | int | bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -15,6 +16,7 @@ __all__ = ["compare"]
 
 COMPARING = Group("Comparing", sort_key=5)
 SPLITS = ("auto", "time", "random", "last")
+USUAL = ("sqlrank", "wmf", "ease", "itemknn", "popularity", "random")
 
 
 def _flag(help: str, *names: str) -> Parameter:
@@ -25,7 +27,14 @@ def compare(
     file: Annotated[str, Parameter(help="Parquet, CSV or other text, NDJSON; a folder or a pattern, too.")],
     /,
     *,
-    models: Annotated[str, _flag("Which, with commas.")] = "sqlrank,wmf,ease,itemknn,popularity,random",
+    models: Annotated[
+        str | None,
+        Parameter(
+            help=f"Which, with commas [{','.join(USUAL)}; wmf where implicit is installed].",
+            group=COMPARING,
+            show_default=False,
+        ),
+    ] = None,
     split: Annotated[
         str,
         _flag("What tests: the latest events (time), any (random), each user's last one (last), or auto."),
@@ -51,7 +60,9 @@ def compare(
     from sqlrank.models.names import model_class
 
     # Mistakes in the flags come out before the file is read.
-    names = [model_class(word).__name__ for word in models.split(",") if word.strip()]
+    usual = [word for word in USUAL if word != "wmf" or find_spec("implicit") is not None]
+    wanted = usual if models is None else [word for word in models.split(",") if word.strip()]
+    names = [model_class(word).__name__ for word in wanted]
     parse_metrics(metrics), Protocol.named(protocol)
     if split not in SPLITS:
         raise ConfigError(f"--split is '{split}'; it must be {', '.join(SPLITS)}")

@@ -14,7 +14,7 @@ from cyclopts.config import Dict
 
 from sqlrank.errors import ConfigError
 
-__all__ = ["apply_config", "as_toml"]
+__all__ = ["apply_config", "as_number", "as_toml"]
 
 _NOT_IN_FILES = ("config", "print_config", "debug")
 
@@ -59,10 +59,20 @@ def _given(values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
                 given = getattr(value, field.name)
                 if given != field.default and field.name not in _NOT_IN_FILES:
                     yield field.name, given
-        elif isinstance(value, Mapping):
-            yield from _given(value)
+        elif isinstance(value, Mapping):  # settings, as they were typed
+            yield from ((name, as_number(typed)) for name, typed in _given(value))
         elif value is not None and value != ():
             yield name, value
+
+
+def as_number(typed: Any) -> Any:
+    """What was typed as a whole number or another one; words stay words."""
+    for kind in (int, float):
+        try:
+            return kind(typed) if isinstance(typed, str) else typed
+        except ValueError:
+            continue
+    return typed
 
 
 def _load(path: Path) -> dict[str, Any]:

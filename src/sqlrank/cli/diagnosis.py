@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import polars as pl
 
 from sqlrank.cli.common import Reading
 from sqlrank.data.columns import ColumnChoice, are_positions, choose_columns
+from sqlrank.data.convert import with_nulls
 from sqlrank.data.files import file_parts
+from sqlrank.data.options import ReadOptions
 from sqlrank.data.text import TextOptions
 from sqlrank.errors import DataError
 
-__all__ = ["Diagnosis", "Finding", "diagnose"]
+__all__ = ["Diagnosis", "Finding", "diagnose", "flags_of"]
 
 _ROWS = 1 << 20
 _TIMES = (
@@ -32,7 +35,18 @@ _TIMES = (
     "%Y/%m/%d",
     "%Y%m%d",
 )
-_AMOUNTS = ("quantity", "qty", "count", "plays", "playcount", "amount", "units", "weight", "listens")
+_AMOUNTS = (
+    "quantity",
+    "qty",
+    "count",
+    "plays",
+    "playcount",
+    "amount",
+    "units",
+    "pieces",
+    "weight",
+    "listens",
+)
 _NOBODY = ("0", "-1", "null", "none", "na", "n/a", "nan", "unknown", "anonymous", "guest")
 
 
@@ -56,10 +70,24 @@ class Diagnosis:
     """How to read the file: what was asked for, and what was found to be needed."""
     findings: list[Finding] = field(default_factory=list)
 
-    @property
-    def flags(self) -> str:
-        """The flags of all findings."""
-        return " ".join(finding.flags for finding in self.findings if finding.flags)
+
+def flags_of(reading: Reading) -> str:
+    """The flags that read a file in this way, quoted for a shell; those at their defaults are left out."""
+    return " ".join(_flags(reading))
+
+
+def _flags(reading: Reading) -> Iterator[str]:
+    for known in fields(reading):
+        value, flag = getattr(reading, known.name), "--" + known.name.replace("_", "-")
+        if value == getattr(Reading(), known.name):
+            continue
+        if isinstance(value, bool):
+            yield flag if value else flag.replace("--", "--no-", 1)
+            continue
+        for word in value if isinstance(value, tuple) else (value,):
+            text = str(word).removesuffix(".0") if isinstance(word, float) else str(word)
+            # A word that starts with a dash would be taken for a flag.
+            yield flag + ("=" if text.startswith("-") else " ") + shlex.quote(text)
 
 
 def diagnose(path: str, reading: Reading) -> Diagnosis:
@@ -79,7 +107,7 @@ def diagnose(path: str, reading: Reading) -> Diagnosis:
             "reads one row per event (in Python, sqlrank.read takes SciPy matrices)"
         )
         found = _with(found, text)
-    for look in (_missing_ids, _amounts, _commas, _times, _repeats):
+    for look in (_missing, _nobody, _amounts, _commas, _times, _repeats):
         found = look(found)
     return found
 
@@ -98,19 +126,32 @@ def _raw(parts: Any) -> tuple[pl.DataFrame, bool]:
     return pl.concat(frames, how="vertical_relaxed"), True
 
 
-def _with(found: Diagnosis, text: str, flags: str = "", **changes: Any) -> Diagnosis:
+def _with(found: Diagnosis, text: str, **changes: Any) -> Diagnosis:
     reading = replace(found.reading, **changes)
-    return replace(found, reading=reading, findings=[*found.findings, Finding(text, flags)])
+    finding = Finding(text, flags_of(Reading(**changes)))
+    return replace(found, reading=reading, findings=[*found.findings, finding])
 
 
-def _missing_ids(found: Diagnosis) -> Diagnosis:
+def _missing(found: Diagnosis) -> Diagnosis:
+    if found.reading.drop_nulls:
+        return found
+    options = ReadOptions(null_values=found.reading.arguments()["null_values"])
+    for role, name in found.choice.names.items():
+        column = with_nulls(found.raw[name], options.nulls_of(role))
+        blank = (column.cast(pl.String).str.strip_chars() == "").fill_null(False)
+        empty = int((column.is_null() | blank).sum())
+        if empty == len(column) and found.whole and role in ("rating", "time"):
+            found = _with(found, f"no row has a {role}: do without", **{role: "none"})
+        elif empty:
+            so = "they can teach nothing" if role in ("user", "item") else "drop those"
+            found = _with(found, f"{empty:,} rows have no {role}: {so}", drop_nulls=True)
+    return found
+
+
+def _nobody(found: Diagnosis) -> Diagnosis:
     for role in ("user", "item"):
         column = found.raw[found.choice.names[role]]
         texts = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-        empty = int((column.is_null() | (texts == "").fill_null(False)).sum())
-        if empty and not found.reading.drop_nulls:
-            text = f"{empty:,} rows have no {role}: they can teach nothing"
-            found = _with(found, text, "--drop-nulls", drop_nulls=True)
         if found.reading.null_values:
             continue
         for word in _NOBODY:
@@ -118,14 +159,10 @@ def _missing_ids(found: Diagnosis) -> Diagnosis:
             # One of many ids may well be 0; one that has a hundredth of all rows is a stand-in.
             if rows > 0.01 * len(column) and rows > 10:
                 raw_word = column.cast(pl.String).filter(texts == word)[0]
-                flags = f"--null-values {role}={raw_word}"
-                changes: dict[str, Any] = {"null_values": (f"{role}={raw_word}",)}
-                if not found.reading.drop_nulls:
-                    flags, changes["drop_nulls"] = flags + " --drop-nulls", True
                 text = (
                     f"{role} {raw_word!r} has {rows / len(column):.0%} of all rows: it looks like 'unknown'"
                 )
-                found = _with(found, text, flags, **changes)
+                found = _with(found, text, null_values=(f"{role}={raw_word}",), drop_nulls=True)
                 break
     return found
 
@@ -140,11 +177,9 @@ def _amounts(found: Diagnosis) -> Diagnosis:
         below = int((numbers < 1).sum())
         if numbers.null_count() == found.raw.height or not below:
             continue
-        quoted = f"'{name}'" if " " in name else name
         text = f"{name} is not a rating, but {below:,} rows have less than 1 of it (returns?): drop those"
-        changes = {"rating": name, "min_value": 1.0, "implicit": True}
         choice = replace(found.choice, names={**found.choice.names, "rating": name})
-        found = _with(found, text, f"--rating {quoted} --min-value 1 --implicit", **changes)
+        found = _with(found, text, rating=name, min_value=1.0, implicit=True)
         return replace(found, choice=choice)
     return found
 
@@ -154,7 +189,7 @@ def _commas(found: Diagnosis) -> Diagnosis:
     if name is None or found.reading.decimal_comma or found.raw[name].dtype != pl.String:
         return found
     if found.raw[name].str.contains(r"^\s*-?\d+,\d+\s*$").any():
-        return _with(found, f"{name} is written with a decimal comma", "--decimal-comma", decimal_comma=True)
+        return _with(found, f"{name} is written with a decimal comma", decimal_comma=True)
     return found
 
 
@@ -169,11 +204,11 @@ def _times(found: Diagnosis) -> Diagnosis:
     for pattern in _TIMES:
         if sample.str.to_datetime(pattern, strict=False, time_unit="us").null_count() == 0:
             text = f"times are written like {sample[0]!r}"
-            return _with(found, text, f"--time-format '{pattern}'", time_format=pattern)
+            return _with(found, text, time_format=pattern)
     text = (
         f"times are written like {sample[0]!r}, which no usual format fits: give --time-format, or do without"
     )
-    return _with(found, text, "--time none", time="none")
+    return _with(found, text, time="none")
 
 
 def _repeats(found: Diagnosis) -> Diagnosis:
@@ -187,7 +222,7 @@ def _repeats(found: Diagnosis) -> Diagnosis:
         return _with(found, f"{text}: the latest one counts")
     if found.reading.duplicates != "auto":
         return found
-    return _with(found, f"{text}: take the last of them", "--duplicates last", duplicates="last")
+    return _with(found, f"{text}: take the last of them", duplicates="last")
 
 
 def _numbers(column: pl.Series) -> pl.Series:

@@ -35,7 +35,7 @@ def evaluate(
     """Measure a saved model on events it has not seen.
 
     Events that the model was fitted on do not count; users it does not know are counted and left out. Without
-    --protocol it is `rated` for a model of ratings, `all` otherwise.
+    --protocol it is `rated` for a model of ratings on a file with ratings, `all` otherwise.
     """
     from sqlrank.evaluation import evaluate as measure
     from sqlrank.evaluation import parse_metrics
@@ -45,8 +45,10 @@ def evaluate(
     if protocol is not None:
         Protocol.named(protocol)
     loaded = load_model(model)
-    rules = protocol or ("rated" if getattr(loaded, "is_explicit", False) else "all")
     test = reading.read(file, common)
+    # Events without ratings are all equal: any order of them is perfect, and says nothing.
+    ordered = getattr(loaded, "is_explicit", False) and test.values is not None
+    rules = protocol or ("rated" if ordered else "all")
     result = measure(loaded, test, names, rules, threads=common.threads)
     if common.json:
         print_json({"metrics": result.as_dict(), **result.metadata})

@@ -14,7 +14,7 @@ from sqlrank.cli.config import as_toml
 from sqlrank.cli.output import print_json, print_table, say, wrapped
 from sqlrank.cli.places import REPORT, check_model_place, save_with_report
 from sqlrank.cli.settings import MODELS, make_model, model_class, with_settings
-from sqlrank.cli.workflow import Outcome, fit_and_measure, hold_out, is_explicit, protocol_of
+from sqlrank.cli.workflow import Outcome, check_hold_out, fit_and_measure, hold_out, is_explicit
 from sqlrank.data import Interactions
 from sqlrank.errors import ConfigError
 from sqlrank.evaluation import Evaluation, parse_metric
@@ -65,6 +65,7 @@ def fit(
         raise ConfigError(f"--patience is {patience}; it must be a whole number >= 1")
     learner = make_model(model, settings)
     check_model_place(place)
+    check_hold_out(holdout, split)
     data = reading.read(file, common)
     parts = hold_out(data, holdout, split, seed)
     say(f"{len(parts.train):,} events to learn from; {parts.how}", common.quiet)
@@ -111,7 +112,7 @@ def facts_of(
         holdout=outcome.parts.how,
         seconds=outcome.seconds,
         results=outcome.results,
-        verdict=verdict(outcome.results.get(protocol_of(outcome.measured), {})),
+        verdict=". ".join(verdicts(outcome.results)),
         history=history,
         best_epoch=outcome.best_epoch,
         kept=_kept(outcome),
@@ -120,6 +121,14 @@ def facts_of(
         versions=versions(),
         **more,
     )
+
+
+def verdicts(results: dict[str, dict[str, Evaluation]]) -> list[str]:
+    """A line per protocol: a model may order well what was rated and find badly what will be."""
+    said = {name: verdict(models) for name, models in results.items()}
+    if len(said) == 1:
+        return [text for text in said.values() if text]
+    return [f"{what_protocol_asks(name).partition(':')[0]}: {text}" for name, text in said.items() if text]
 
 
 def verdict(results: dict[str, Evaluation], metric: str = "ndcg@10") -> str:
@@ -180,9 +189,7 @@ def _tell(outcome: Outcome, place: Path, common: Common) -> None:
         )
         return
     print_results(outcome.results)
-    for line in filter(
-        None, [verdict(outcome.results.get(protocol_of(outcome.measured), {})), _kept(outcome)]
-    ):
+    for line in filter(None, [*verdicts(outcome.results), _kept(outcome)]):
         say(line, common.quiet)
     if is_explicit(outcome.model):
         text = "It learnt the order of the ratings. To find what people will choose next, add --implicit."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,11 @@ import polars as pl
 from cyclopts import Parameter
 
 from sqlrank.cli.common import Common, Reading
-from sqlrank.cli.diagnosis import Diagnosis, diagnose
+from sqlrank.cli.diagnosis import Diagnosis, diagnose, flags_of
 from sqlrank.cli.output import print_json, print_table, say
 from sqlrank.cli.places import check_writable
 from sqlrank.data import Interactions, read
+from sqlrank.errors import SqlrankError
 
 __all__ = ["inspect"]
 
@@ -43,15 +45,31 @@ def inspect(
     if place is not None:
         check_writable(place.absolute().parent)
     found = diagnose(file, reading)
-    data = read(file, **found.reading.arguments(), threads=common.threads, verbose=False)
-    command = " ".join(filter(None, [f"sqlrank fit {shlex.quote(file)}", found.flags, "-o model"]))
+    findings = [{"finding": f.text, "flags": f.flags} for f in found.findings]
+    seen = {"columns": dict(found.choice.names), "findings": findings}
+    if not common.json:
+        _print_found(found)
+    try:
+        data = read(file, **found.reading.arguments(), threads=common.threads, verbose=False)
+    except SqlrankError:
+        # What was seen helps to understand the error, so it goes out even then.
+        if common.json:
+            print_json(seen)
+        raise
+    command = " ".join(
+        filter(None, [f"sqlrank fit {shlex.quote(file)}", flags_of(found.reading), "-o model"])
+    )
     facts = _facts(data)
     if place is not None:
         _draw(data, place)
     if common.json:
-        findings = [{"finding": f.text, "flags": f.flags} for f in found.findings]
-        print_json({"columns": dict(found.choice.names), "findings": findings, **facts, "command": command})
+        print_json({**seen, **facts, "command": command})
         return
+    _print_events(data, facts)
+    say(f"\nnext: {command}", common.quiet)
+
+
+def _print_found(found: Diagnosis) -> None:
     print_table(_columns(found))
     if found.raw.width > _MOST_COLUMNS:
         print(f"… and {found.raw.width - _MOST_COLUMNS} more columns")
@@ -59,6 +77,9 @@ def inspect(
         print("\nfound")
         for finding in found.findings:
             print(f"  - {finding.text}" + (f"\n      {finding.flags}" if finding.flags else ""))
+
+
+def _print_events(data: Interactions, facts: Mapping[str, Any]) -> None:
     print("\nread with these flags")
     print("\n".join(f"  {line}" for line in str(data.report).splitlines() if "columns:" not in line))
     print()
@@ -66,7 +87,6 @@ def inspect(
     if data.values is not None:
         print("\nratings")
         print_table(_levels(data.values), "  ")
-    say(f"\nnext: {command}", common.quiet)
 
 
 def _columns(found: Diagnosis) -> pl.DataFrame:

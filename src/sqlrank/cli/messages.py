@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from cyclopts import CycloptsError
 from cyclopts.exceptions import MissingArgumentError
 
-__all__ = ["close", "missing", "one_line", "system", "usage"]
+__all__ = ["as_flags", "close", "missing", "one_line", "system", "usage"]
 
 # The library speaks of arguments (`time_format=`), this program of flags (`--time-format`).
 _ARGUMENTS = (
@@ -18,6 +18,13 @@ _ARGUMENTS = (
     "time_format|decimal_comma|separator|header|encoding|data_dir|feedback|learning_rate|regularization|threads"
 )
 _ARGUMENT = re.compile(rf"\b({_ARGUMENTS})=(?=[\s,;.)'\"\w]|$)")
+# Where the flag is not the argument with two dashes in front.
+_WHOLE = (
+    (re.compile(r"\bheader=False\b"), "--no-header"),
+    (re.compile(r"\b(header|drop_nulls|decimal_comma|implicit)=True\b"), r"\1="),
+    (re.compile(r"\b(rating|time)=False\b"), r"\1=none"),
+    (re.compile(r"\bpass (quote=\w+)"), r"in Python, pass \1"),  # there is no flag for it
+)
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space or choose another place with -o",
     errno.EROFS: "the file system is read-only; choose another place with -o",
@@ -30,7 +37,13 @@ _REASONS = {
 
 def one_line(error: BaseException) -> str:
     """The message without line breaks, arguments turned into flags."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    return as_flags(" ".join(str(error).split()) or type(error).__name__)
+
+
+def as_flags(text: str) -> str:
+    """What the library says of its arguments, said of flags."""
+    for pattern, flag in _WHOLE:
+        text = pattern.sub(flag, text)
     return _ARGUMENT.sub(lambda match: _flag(match[1], text[match.end() : match.end() + 1]), text)
 
 

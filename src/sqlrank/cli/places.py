@@ -6,7 +6,7 @@ import datetime
 import os
 from pathlib import Path
 
-from sqlrank.errors import ConfigError, FormatError
+from sqlrank.errors import FormatError
 from sqlrank.models import Recommender
 from sqlrank.storage.atomic import replaced_directory
 
@@ -72,5 +72,5 @@ def load_model(path: str) -> Recommender:
     from sqlrank.storage import load_model as load
 
     if not Path(path).exists():
-        raise ConfigError(f"{path} does not exist; make a model with: sqlrank fit FILE -o {path}")
+        raise FormatError(f"{path} does not exist; make a model with: sqlrank fit FILE -o {path}")
     return load(path)

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from sqlrank.cli.config import as_number
 from sqlrank.errors import ConfigError
 from sqlrank.models import Recommender
 from sqlrank.models.names import SHORT_NAMES
 from sqlrank.settings import Rule
 
-__all__ = ["MODELS", "make_model", "model_class", "with_settings"]
+__all__ = ["MODELS", "is_setting", "make_model", "model_class", "with_settings"]
 
 SETTINGS = Group("Settings of the model", sort_key=10)
 
@@ -63,6 +64,12 @@ def flag_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def is_setting(annotation: Any) -> bool:
+    """Whether a flag of this type is one that :func:`with_settings` made."""
+    notes = getattr(annotation, "__metadata__", ())
+    return any(isinstance(note, Parameter) and SETTINGS in (note.group or ()) for note in notes)
+
+
 def _annotations() -> dict[str, Any]:
     owners: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
@@ -100,7 +107,4 @@ def _value(text: str, rule: Rule) -> Any:
         return None
     if rule.kind is bool and text.lower() in ("true", "false"):
         return text.lower() == "true"
-    try:
-        return float(text) if rule.kind is not None else text
-    except ValueError:
-        return text
+    return text if rule.kind is None else as_number(text)

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from sqlrank.cli.common import Common, Reading
+from sqlrank.cli.diagnosis import flags_of
 from sqlrank.cli.output import print_json, say
 from sqlrank.cli.settings import make_model, with_settings
 from sqlrank.cli.workflow import hold_out
@@ -78,7 +79,5 @@ def tune(
         print_json({**facts, "settings": result.settings, "protocol": result.protocol, "file": str(place)})
     else:
         print(result)
-    say(
-        f"saved {place}; next: sqlrank fit {shlex.quote(file)} --config {shlex.quote(str(place))}",
-        common.quiet,
-    )
+    command = f"sqlrank fit {shlex.quote(file)} --config {shlex.quote(str(place))} {flags_of(reading)}"
+    say(f"saved {place}; next: {command.strip()}", common.quiet)

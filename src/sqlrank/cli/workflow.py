@@ -18,7 +18,16 @@ from sqlrank.models import Recommender
 from sqlrank.training.callbacks import Callback, TrainingRun
 from sqlrank.training.early_stopping import EarlyStopping
 
-__all__ = ["SPLITS", "Holdout", "Outcome", "fit_and_measure", "hold_out", "is_explicit", "protocol_of"]
+__all__ = [
+    "SPLITS",
+    "Holdout",
+    "Outcome",
+    "check_hold_out",
+    "fit_and_measure",
+    "hold_out",
+    "is_explicit",
+    "protocol_of",
+]
 
 SPLITS = ("auto", "time", "random")
 METRICS = ("ndcg@10", "precision@10", "recall@10", "hit@10", "coverage@10")
@@ -61,12 +70,17 @@ class Outcome:
     refitted: bool = False
 
 
-def hold_out(data: Interactions, share: float, how: str, seed: int) -> Holdout:
-    """Cut a test part and a validation part off, by time where there is one, else at random."""
+def check_hold_out(share: float, how: str) -> None:
+    """Raise :class:`ConfigError` for flags that :func:`hold_out` cannot take, before a file is read for nothing."""
     if not 0 <= share <= 0.5:
         raise ConfigError(f"--holdout is {share:g}; it must be a share from 0 (hold nothing out) to 0.5")
     if how not in SPLITS:
         raise ConfigError(f"--split is '{how}'; it must be {', '.join(SPLITS)}")
+
+
+def hold_out(data: Interactions, share: float, how: str, seed: int) -> Holdout:
+    """Cut a test part and a validation part off, by time where there is one, else at random."""
+    check_hold_out(share, how)
     if share == 0:
         return Holdout(data)
     if how == "time" and data.timestamps is None:

@@ -27,7 +27,7 @@ _USUAL_NAMES: Mapping[str, str] = {
     "rating": "rating ratings score scores stars star ratingscore userrating value overall preference rate",
     "time": "timestamp ts time date datetime eventtime eventdate eventtimestamp unixtimestamp "
     "unixreviewtime reviewtime ratedat createdat createdon orderdate ordertime purchasedate "
-    "purchasetime invoicedate visittime t",
+    "purchasetime invoicedate visittime day t",
 }
 
 

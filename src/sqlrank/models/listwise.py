@@ -347,7 +347,9 @@ class ListwiseModel(FactorModel):
         Every history draws from the same stream of random numbers: the rows do not depend on each other's company.
         """
         if self.is_explicit and values is None:
-            raise DataError("the model was fitted on ratings: give histories as lists of (item, rating)")
+            raise DataError(
+                "the model was fitted on ratings: give histories as lists of (item, rating), such as [(item, 5.0)]"
+            )
         width = resolve_threads(threads)
         items = self._item_factors
         rows = np.empty((len(indptr) - 1, items.shape[1]), np.float32)
