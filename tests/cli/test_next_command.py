@@ -87,3 +87,11 @@ def test_flags_are_quoted_for_a_shell() -> None:
     reading = Reading(user="the user", header=False, min_value=-2.0, null_values=("-1", "n a"))
     expected = "--user 'the user' --min-value=-2 --null-values=-1 --null-values 'n a' --no-header"
     assert flags_of(reading) == expected
+
+
+def test_fit_holds_out_what_the_search_left_alone(cli: Cli, orders: Path, tmp_path: Path) -> None:
+    reading = [*SHOP, "--time", "none", "--drop-nulls", "--duplicates", "last"]
+    flags = ("--split", "random", "--seed", 7, "--holdout", 0.2)
+    tuned = cli("tune", orders, *reading, *flags, "--trials", 1, "--epochs", 1, "-o", tmp_path / "t.toml")
+    assert tuned.code == 0, tuned.err
+    assert tuned.err.partition("next: ")[2].strip().endswith("--holdout 0.2 --split random --seed 7")

@@ -56,9 +56,8 @@ def inspect(
         if common.json:
             print_json(seen)
         raise
-    command = " ".join(
-        filter(None, [f"sqlrank fit {shlex.quote(file)}", flags_of(found.reading), "-o model"])
-    )
+    words = ["sqlrank fit", shlex.quote(file), flags_of(found.reading), "-o model"]
+    command = " ".join(filter(None, words))
     facts = _facts(data)
     if place is not None:
         _draw(data, place)

@@ -67,7 +67,8 @@ def flag_of(name: str) -> str:
 def is_setting(annotation: Any) -> bool:
     """Whether a flag of this type is one that :func:`with_settings` made."""
     notes = getattr(annotation, "__metadata__", ())
-    return any(isinstance(note, Parameter) and SETTINGS in (note.group or ()) for note in notes)
+    groups = [note.group for note in notes if isinstance(note, Parameter)]
+    return any(SETTINGS in (group if isinstance(group, tuple) else (group,)) for group in groups)
 
 
 def _annotations() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sqlrank.cli.common import Common, Reading
 from sqlrank.cli.diagnosis import flags_of
 from sqlrank.cli.output import print_json, say
 from sqlrank.cli.settings import make_model, with_settings
-from sqlrank.cli.workflow import hold_out
+from sqlrank.cli.workflow import check_hold_out, hold_out
 from sqlrank.errors import ConfigError
 
 __all__ = ["tune"]
@@ -57,6 +57,7 @@ def tune(
         raise ConfigError(f"--output is {output}; the settings are written as .toml")
     template = make_model(model, settings)
     fixed = {name: template.get_params()[name] for name, text in settings.items() if text is not None}
+    check_hold_out(holdout, split)
     parts = hold_out(reading.read(file, common), holdout, split, seed)
     say(f"{len(parts.train):,} events to learn from; {parts.how}", common.quiet)
     result = search(
@@ -79,5 +80,8 @@ def tune(
         print_json({**facts, "settings": result.settings, "protocol": result.protocol, "file": str(place)})
     else:
         print(result)
-    command = f"sqlrank fit {shlex.quote(file)} --config {shlex.quote(str(place))} {flags_of(reading)}"
-    say(f"saved {place}; next: {command.strip()}", common.quiet)
+    # The same events are to be held out: those that the search has left alone.
+    cut = {"--holdout": (holdout, 0.1), "--split": (split, "auto"), "--seed": (seed, 0)}
+    flags = [f"{name} {given}" for name, (given, usual) in cut.items() if given != usual]
+    words = ["sqlrank fit", shlex.quote(file), "--config", shlex.quote(str(place)), flags_of(reading), *flags]
+    say(f"saved {place}; next: {' '.join(filter(None, words))}", common.quiet)
