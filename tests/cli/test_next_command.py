@@ -10,7 +10,6 @@ import pytest
 
 from cli.conftest import Cli, Ran
 from sqlrank.cli.common import Reading
-from sqlrank.cli.diagnosis import flags_of
 
 SHOP = ["--user", "Kunde", "--item", "Der Artikel"]
 CASES = [
@@ -47,7 +46,7 @@ def follow(cli: Cli, command: str, *more: object) -> Ran:
     """Run a printed command as a shell would, without learning for long."""
     words = shlex.split(command)
     assert words[0] == "sqlrank"
-    ran = cli(*words[1:], *more, "--rank", 2, "--epochs", 1, "--holdout", 0)
+    ran = cli(*words[1:], *more, "--rank", 2, "--epochs", 1)
     assert ran.code == 0, ran.err
     return ran
 
@@ -66,7 +65,7 @@ def test_inspect_hands_on_the_flags(cli: Cli, orders: Path, tmp_path: Path, flag
     assert command == cli("inspect", orders, *flags, "--json").json["command"]
     assert command.endswith(" -o model")
     place = shlex.quote(str(tmp_path / "model"))
-    ran = follow(cli, command.removesuffix("model") + place)
+    ran = follow(cli, command.removesuffix("model") + place, "--holdout", 0)
     assert events_read(ran) == events_read(shown)
 
 
@@ -79,14 +78,14 @@ def test_tune_hands_on_the_flags(cli: Cli, orders: Path, tmp_path: Path) -> None
 
 
 def test_flags_at_their_defaults_are_left_out() -> None:
-    assert flags_of(Reading()) == ""
-    assert flags_of(Reading(duplicates="auto", min_user_events=1, encoding="utf-8", header=None)) == ""
+    assert Reading().flags() == ""
+    assert Reading(duplicates="auto", min_user_events=1, encoding="utf-8", header=None).flags() == ""
 
 
 def test_flags_are_quoted_for_a_shell() -> None:
     reading = Reading(user="the user", header=False, min_value=-2.0, null_values=("-1", "n a"))
     expected = "--user 'the user' --min-value=-2 --null-values=-1 --null-values 'n a' --no-header"
-    assert flags_of(reading) == expected
+    assert reading.flags() == expected
 
 
 def test_fit_holds_out_what_the_search_left_alone(cli: Cli, orders: Path, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
@@ -91,6 +93,23 @@ class Reading:
         columns = {role: _column(getattr(self, role)) for role in _ROLES}
         rest = {name: getattr(self, name) for name in _PLAIN}
         return {**columns, **rest, "null_values": _nulls(self.null_values)}
+
+    def flags(self) -> str:
+        """The flags that read a file in this way, quoted for a shell; those at their defaults are left out."""
+        return " ".join(self._flags())
+
+    def _flags(self) -> Iterator[str]:
+        for known in fields(self):
+            value, flag = getattr(self, known.name), "--" + known.name.replace("_", "-")
+            if value == getattr(Reading(), known.name):
+                continue
+            if isinstance(value, bool):
+                yield flag if value else flag.replace("--", "--no-", 1)
+                continue
+            for word in value if isinstance(value, tuple) else (value,):
+                text = str(word).removesuffix(".0") if isinstance(word, float) else str(word)
+                # A word that starts with a dash would be taken for a flag.
+                yield flag + ("=" if text.startswith("-") else " ") + shlex.quote(text)
 
     def read(self, path: str, common: Common) -> Interactions:
         """Read the file."""

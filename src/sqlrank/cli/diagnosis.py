@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -18,7 +17,7 @@ from sqlrank.data.options import ReadOptions
 from sqlrank.data.text import TextOptions
 from sqlrank.errors import DataError
 
-__all__ = ["Diagnosis", "Finding", "diagnose", "flags_of"]
+__all__ = ["Diagnosis", "Finding", "diagnose"]
 
 _ROWS = 1 << 20
 _TIMES = (
@@ -71,25 +70,6 @@ class Diagnosis:
     findings: list[Finding] = field(default_factory=list)
 
 
-def flags_of(reading: Reading) -> str:
-    """The flags that read a file in this way, quoted for a shell; those at their defaults are left out."""
-    return " ".join(_flags(reading))
-
-
-def _flags(reading: Reading) -> Iterator[str]:
-    for known in fields(reading):
-        value, flag = getattr(reading, known.name), "--" + known.name.replace("_", "-")
-        if value == getattr(Reading(), known.name):
-            continue
-        if isinstance(value, bool):
-            yield flag if value else flag.replace("--", "--no-", 1)
-            continue
-        for word in value if isinstance(value, tuple) else (value,):
-            text = str(word).removesuffix(".0") if isinstance(word, float) else str(word)
-            # A word that starts with a dash would be taken for a flag.
-            yield flag + ("=" if text.startswith("-") else " ") + shlex.quote(text)
-
-
 def diagnose(path: str, reading: Reading) -> Diagnosis:
     """Look at a file; what was asked for with flags is taken as given."""
     wanted: Mapping[str, Any] = {
@@ -128,7 +108,7 @@ def _raw(parts: Any) -> tuple[pl.DataFrame, bool]:
 
 def _with(found: Diagnosis, text: str, **changes: Any) -> Diagnosis:
     reading = replace(found.reading, **changes)
-    finding = Finding(text, flags_of(Reading(**changes)))
+    finding = Finding(text, Reading(**changes).flags())
     return replace(found, reading=reading, findings=[*found.findings, finding])
 
 

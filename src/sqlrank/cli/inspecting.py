@@ -14,7 +14,7 @@ import polars as pl
 from cyclopts import Parameter
 
 from sqlrank.cli.common import Common, Reading
-from sqlrank.cli.diagnosis import Diagnosis, diagnose, flags_of
+from sqlrank.cli.diagnosis import Diagnosis, diagnose
 from sqlrank.cli.output import print_json, print_table, say
 from sqlrank.cli.places import check_writable
 from sqlrank.data import Interactions, read
@@ -56,7 +56,7 @@ def inspect(
         if common.json:
             print_json(seen)
         raise
-    words = ["sqlrank fit", shlex.quote(file), flags_of(found.reading), "-o model"]
+    words = ["sqlrank fit", shlex.quote(file), found.reading.flags(), "-o model"]
     command = " ".join(filter(None, words))
     facts = _facts(data)
     if place is not None:

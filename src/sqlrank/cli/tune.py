@@ -9,7 +9,6 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from sqlrank.cli.common import Common, Reading
-from sqlrank.cli.diagnosis import flags_of
 from sqlrank.cli.output import print_json, say
 from sqlrank.cli.settings import make_model, with_settings
 from sqlrank.cli.workflow import check_hold_out, hold_out
@@ -81,7 +80,6 @@ def tune(
     else:
         print(result)
     # The same events are to be held out: those that the search has left alone.
-    cut = {"--holdout": (holdout, 0.1), "--split": (split, "auto"), "--seed": (seed, 0)}
-    flags = [f"{name} {given}" for name, (given, usual) in cut.items() if given != usual]
-    words = ["sqlrank fit", shlex.quote(file), "--config", shlex.quote(str(place)), flags_of(reading), *flags]
+    cut = f"--holdout {holdout} --split {split} --seed {seed}"
+    words = ["sqlrank fit", shlex.quote(file), "--config", shlex.quote(str(place)), reading.flags(), cut]
     say(f"saved {place}; next: {' '.join(filter(None, words))}", common.quiet)

@@ -26,7 +26,6 @@ __all__ = [
     "fit_and_measure",
     "hold_out",
     "is_explicit",
-    "protocol_of",
 ]
 
 SPLITS = ("auto", "time", "random")
@@ -154,11 +153,6 @@ def measure(
 def is_explicit(model: Recommender) -> bool:
     """Whether the model has learnt from ratings."""
     return bool(getattr(model, "is_explicit", False))
-
-
-def protocol_of(model: Recommender) -> str:
-    """The protocol by which a model is judged first."""
-    return "rated" if is_explicit(model) else "all"
 
 
 def _refitted(model: Recommender, data: Interactions, run: dict[str, Any], common: Common) -> Recommender:

@@ -52,10 +52,7 @@ class Interactions:
         _freeze(self, "indices", np.int32, len(self.indices))
         _freeze(self, "values", np.float32, len(self.indices))
         _freeze(self, "timestamps", np.int64, len(self.indices))
-        if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices):
-            raise DataError(
-                f"indptr must run from 0 to {len(self.indices)}, not {self.indptr[0]} to {self.indptr[-1]}."
-            )
+        _check_layout(self.indptr, self.indices, self.n_items)
 
     @classmethod
     def from_csr(
@@ -68,8 +65,7 @@ class Interactions:
         timestamps: NDArray[np.int64] | None = None,
         report: CleaningReport | None = None,
     ) -> Interactions:
-        """From arrays that already have the layout described above; others are refused."""
-        _check_layout(indptr, indices, len(users), len(items))
+        """From arrays that already have the layout described above."""
         return cls(
             users, items, indptr, indices, values, timestamps, report or CleaningReport(events=len(indices))
         )
@@ -273,10 +269,10 @@ def _recode(old: Vocabulary, new: Vocabulary, used: NDArray[np.bool_], side: str
     return codes
 
 
-def _check_layout(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_users: int, n_items: int) -> None:
+def _check_layout(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_items: int) -> None:
     """Kernels follow offsets and codes without looking again, and count on an item standing once in a row."""
-    if indptr.shape != (n_users + 1,) or indptr[0] != 0 or indptr[-1] != len(indices):
-        raise DataError(f"indptr must run from 0 to {len(indices)} in {n_users + 1} steps")
+    if indptr[0] != 0 or indptr[-1] != len(indices):
+        raise DataError(f"indptr must run from 0 to {len(indices)}, not {indptr[0]} to {indptr[-1]}.")
     if bool((indptr[1:] < indptr[:-1]).any()):
         raise DataError("indptr must not fall")
     if not len(indices):
